@@ -1,0 +1,27 @@
+# What every target of the project shares: warnings, sanitizers, and one function per kind of target.
+
+add_library(filigree_options INTERFACE)
+target_compile_options(filigree_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
+  -Wimplicit-fallthrough -Wnull-dereference -Werror)
+# Sums are promised in a fixed order: the compiler may neither fuse nor reassociate them on its own.
+target_compile_options(filigree_options INTERFACE -ffp-contract=off)
+if(FILIGREE_SANITIZE)
+  target_compile_options(filigree_options INTERFACE -fsanitize=${FILIGREE_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all -Wno-null-dereference)
+  target_link_options(filigree_options INTERFACE -fsanitize=${FILIGREE_SANITIZE})
+endif()
+
+# filigree_room(NAME [LINKS ...]): src/NAME as an object library, without its *_test.cpp files.
+function(filigree_room name)
+  cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  if(NOT sources)
+    return()
+  endif()
+  add_library(filigree_${name} OBJECT ${sources})
+  target_include_directories(filigree_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(filigree_${name} PUBLIC ${ARG_LINKS} PRIVATE filigree_options)
+  target_sources(filigree PRIVATE $<TARGET_OBJECTS:filigree_${name}>)
+endfunction()

@@ -1,0 +1,52 @@
+// The words every room shares: index types, the error type, and how long work is observed and stopped.
+// Standard library only; the one public header that the rooms below the API may include.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace filigree {
+
+using Index = std::int32_t;   // a neuron, row or column
+using Offset = std::int64_t;  // a position among connections
+
+// A failure the user can act on: the message names file, line and numbers.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Thrown out of long work after its stop token was triggered.
+class Cancelled : public Error {
+ public:
+  Cancelled() : Error("interrupted") {}
+};
+
+// How far a stage of long work has come. `done` reaches `total` when the stage ends.
+struct Progress {
+  std::string_view stage;
+  double done = 0;
+  double total = 0;
+  std::string_view unit = "";
+};
+
+// Who watches long work. Callbacks come from one thread at a time.
+struct Observer {
+  std::function<void(const Progress&)> progress = {};
+  std::stop_token stop = {};
+
+  void report(std::string_view stage, double done, double total, std::string_view unit = "") const {
+    if (progress) progress({stage, done, total, unit});
+  }
+  void check_stop() const {
+    if (stop.stop_requested()) throw Cancelled();
+  }
+};
+
+enum class Activation { identity, relu };  // relu may carry a cap: min(max(x, 0), cap)
+
+}  // namespace filigree

@@ -1,0 +1,9 @@
+#include "base/error.h"
+
+#include <system_error>
+
+namespace filigree {
+
+std::string system_message(int error_number) { return std::generic_category().message(error_number); }
+
+}  // namespace filigree

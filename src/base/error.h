@@ -1,0 +1,20 @@
+// Throwing filigree::Error with a formatted message.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+template <typename... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// The text of a system error such as ENOSPC.
+std::string system_message(int error_number);
+
+}  // namespace filigree

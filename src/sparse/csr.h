@@ -1,0 +1,42 @@
+// Compressed sparse rows: the format weights are kept in, one row per output neuron.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+// A borrowed CSR matrix. Whoever owns the arrays outlives the view.
+struct CsrView {
+  Index rows = 0, cols = 0;
+  std::span<const Offset> row_begin;  // rows + 1, from 0 to the number of entries
+  std::span<const Index> column;      // strictly increasing within a row
+  std::span<const float> value;
+
+  Offset nnz() const { return row_begin.empty() ? 0 : row_begin[static_cast<std::size_t>(rows)]; }
+  std::span<const Index> row_columns(Index r) const { return column.subspan(first(r), length(r)); }
+  std::span<const float> row_values(Index r) const { return value.subspan(first(r), length(r)); }
+
+ private:
+  std::size_t first(Index r) const { return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r)]); }
+  std::size_t length(Index r) const { return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r) + 1]) - first(r); }
+};
+
+struct CsrMatrix {
+  Index rows = 0, cols = 0;
+  std::vector<Offset> row_begin = {0};
+  std::vector<Index> column;
+  std::vector<float> value;
+
+  Offset nnz() const { return static_cast<Offset>(column.size()); }
+  CsrView view() const { return {rows, cols, row_begin, column, value}; }
+  bool operator==(const CsrMatrix&) const = default;
+};
+
+// Throws Error naming the first place that breaks the format; `what` names the matrix in the message.
+// Values may be anything, NaN and infinities included: a reader that forbids them says so itself.
+void validate(const CsrView& matrix, std::string_view what = "CSR matrix");
+
+}  // namespace filigree
