@@ -39,4 +39,7 @@ struct CsrMatrix {
 // Values may be anything, NaN and infinities included: a reader that forbids them says so itself.
 void validate(const CsrView& matrix, std::string_view what = "CSR matrix");
 
+// Rows become columns, in time linear in rows + columns + entries. Keeps explicit zeros.
+CsrMatrix transpose(const CsrView& matrix);
+
 }  // namespace filigree

@@ -1,0 +1,93 @@
+// The fuzz targets: read, then check what every caller relies on.
+#include "fuzz/targets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "io/challenge_files.h"
+#include "io/idx.h"
+#include "io/safetensors.h"
+
+namespace filigree::fuzz {
+namespace {
+
+void require(bool condition, const char* promise) {
+  if (!condition) throw std::logic_error(promise);
+}
+
+template <typename Columns>
+bool sound_row(const Columns& columns, Index cols) {
+  const bool ascending =
+      std::adjacent_find(columns.begin(), columns.end(), std::greater_equal<>()) == columns.end();
+  return ascending && (columns.empty() || (columns.front() >= 0 && columns.back() < cols));
+}
+
+void check_images(const InputRows& images, Index most) {
+  require(images.rows <= most, "no more rows than there are images");
+  require(images.row_begin.size() == static_cast<std::size_t>(images.rows) + 1,
+          "one offset a row and one more");
+  require(images.row_begin.front() == 0, "the first row begins at 0");
+  require(static_cast<std::size_t>(images.nnz()) <= images.column.size(), "as many columns as entries");
+  for (Index row = 0; row < images.rows; ++row) {
+    require(sound_row(images.row_columns(row), images.cols), "columns ascend within range");
+  }
+}
+
+}  // namespace
+
+void layer_tsv(std::span<const std::byte> bytes) try {
+  constexpr Index kNeurons = 64;
+  const CsrMatrix layer = read_layer(Source(bytes, "fuzz"), kNeurons);
+  require(layer.row_begin.size() == kNeurons + 1 && layer.row_begin.front() == 0,
+          "one offset a row and one more");
+  require(layer.row_begin.back() == layer.nnz() && layer.value.size() == layer.column.size(), "arrays agree");
+  for (Index row = 0; row < kNeurons; ++row) {
+    require(sound_row(layer.view().row_columns(row), kNeurons), "columns ascend within range");
+  }
+  require(std::all_of(layer.value.begin(), layer.value.end(), [](float w) { return std::isfinite(w); }),
+          "weights are finite");
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void images_tsv(std::span<const std::byte> bytes) try {
+  constexpr Index kPixels = 300, kImages = 1000, kLimit = 7;
+  const InputRows all = read_images(Source(bytes, "fuzz"), kPixels, {}, kImages);
+  check_images(all, kImages);
+  const InputRows few = read_images(Source(bytes, "fuzz"), kPixels, kLimit, kImages);
+  check_images(few, kLimit);
+  for (Index row = 0; row < few.rows; ++row) {
+    require(std::ranges::equal(few.row_columns(row), all.row_columns(row)),
+            "a limit changes no row it keeps");
+  }
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void idx(std::span<const std::byte> bytes) try {
+  const IdxArray array = read_idx(Source(bytes, "fuzz"));
+  require(!array.dims.empty() && array.dims.size() <= 4, "1 to 4 dimensions");
+  std::size_t elements = 1;
+  for (const std::uint32_t dim : array.dims) elements *= dim;
+  require(array.data.size() == elements, "as many elements as the dimensions say");
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void safetensors(std::span<const std::byte> bytes) try {
+  const TensorFile file = read_safetensors(Source(bytes, "fuzz"));
+  std::size_t total = 0;
+  for (const auto& [name, tensor] : file.tensors()) {
+    std::size_t expected = element_size(tensor.dtype);
+    for (const std::uint64_t extent : tensor.shape) expected *= extent;
+    require(tensor.bytes.size() == expected, "as many bytes as the shape says");
+    total += expected;
+    if (tensor.dtype == DType::f32) {
+      require(file.get<float>(name, tensor.shape).size() * sizeof(float) == expected,
+              "typed access sees them all");
+    }
+  }
+  require(total < bytes.size(), "no more data than the file");
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+}  // namespace filigree::fuzz

@@ -1,0 +1,15 @@
+// What the fuzzers run, and the test suite over the corpus: each target reads bytes as one format.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace filigree::fuzz {
+
+// An Error is a fine answer to any bytes. A result that breaks its promises throws std::logic_error.
+void layer_tsv(std::span<const std::byte> bytes);
+void images_tsv(std::span<const std::byte> bytes);
+void idx(std::span<const std::byte> bytes);
+void safetensors(std::span<const std::byte> bytes);
+
+}  // namespace filigree::fuzz

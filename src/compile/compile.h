@@ -1,0 +1,50 @@
+// The exact passes in a row: network in, smaller network with the same outputs out.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "network/layer_source.h"
+
+namespace filigree {
+
+struct PassReport {
+  std::string pass;
+  Offset neurons = 0;      // removed
+  Offset connections = 0;  // removed
+};
+
+// What the executor may rely on about a layer of the original network.
+struct LayerFacts {
+  Index fan_in = 0;               // largest
+  bool nonnegative = true;        // every weight
+  bool zero_stays_zero = true;
+  bool saturation_stays = false;  // inputs all at the cap give outputs all at the cap, however rounded
+  float input_cap = 0;            // the cap that saturation_stays speaks of
+};
+LayerFacts facts_of(const Layer& layer, float input_cap);
+
+struct CompiledNetwork {
+  std::vector<Layer> layers;
+  std::vector<LayerFacts> facts;        // of the original layers
+  std::vector<Index> input_of;          // per original input: the input of layers[0] it is added to, or -1
+  std::vector<Index> output_of;         // per original output: its neuron in layers.back(), or -1
+  std::vector<float> output_constant;   // where output_of is -1
+  std::vector<PassReport> passes;
+  Offset original_connections = 0;
+  bool biases_changed = false;          // constants other than zero were folded
+
+  Offset connections() const;
+};
+
+// Asks for each layer once, several at a time; layers come in order to the passes.
+CompiledNetwork compile_network(const LayerSource& source, const Observer& observer);
+
+// Pass 3: neurons that no later layer reads, and what only they read. The outputs are all read.
+PassReport drop_unread_neurons(CompiledNetwork& network);
+
+// Pass 4: inputs that every reader treats alike (same weight everywhere) are added up before the first layer.
+PassReport merge_alike_inputs(CompiledNetwork& network);
+
+}  // namespace filigree

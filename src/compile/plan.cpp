@@ -1,0 +1,80 @@
+#include "compile/plan.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "base/parallel.h"
+
+namespace filigree {
+
+PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts) {
+  PlanLayer plan;
+  plan.weights = pack(layer.weights.view());
+  plan.bias = layer.bias;
+  plan.activation = layer.activation;
+  plan.cap = layer.cap;
+  plan.zero_stays_zero = zero_stays_zero(layer);
+  plan.saturation_stays = facts.saturation_stays;
+  // A sum of n products of non-negative numbers is off by at most n roundings of itself, here and there; four
+  // more cover the summed weights, the scale and its product.
+  Index fan_in = 0;
+  for (Index r = 0; r < layer.outputs(); ++r)
+    fan_in = std::max(fan_in, static_cast<Index>(layer.weights.view().row_columns(r).size()));
+  constexpr float kRounding = std::numeric_limits<float>::epsilon() / 2;
+  plan.slack = static_cast<float>(fan_in + facts.fan_in + 4) * kRounding * 1.01f;
+  return plan;
+}
+
+ResidentPlan::ResidentPlan(std::vector<std::shared_ptr<const PlanLayer>> layers)
+    : layers_(std::move(layers)),
+      keeps_zero_(std::ranges::all_of(layers_, [](const auto& layer) { return layer->zero_stays_zero; })) {}
+
+std::size_t ResidentPlan::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& layer : layers_) sum += layer->bytes();
+  return sum;
+}
+
+std::shared_ptr<const PlanLayer> StreamedPlan::layer(Index l) const {
+  const Layer layer = source_.layer(l);
+  return std::make_shared<PlanLayer>(make_plan_layer(layer, facts_of(layer, kNoCap)));
+}
+
+std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit, const Observer& observer) {
+  const auto layers = static_cast<std::size_t>(source.layers());
+  std::vector<std::shared_ptr<const PlanLayer>> packed(layers);
+  const StreamedPlan stream(source);
+  const auto batch = static_cast<std::size_t>(4 * threads());
+  std::size_t bytes = 0;
+  for (std::size_t l = 0; l < layers; l += batch) {
+    observer.check_stop();
+    observer.report("load", static_cast<double>(l), static_cast<double>(layers), "layers");
+    const std::size_t end = std::min(layers, l + batch);
+    parallel_for(end - l, 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = l + first; i < l + last; ++i) packed[i] = stream.layer(static_cast<Index>(i));
+    });
+    for (std::size_t i = l; i < end; ++i) bytes += packed[i]->bytes();
+    if (bytes > limit) return nullptr;
+  }
+  observer.report("load", static_cast<double>(layers), static_cast<double>(layers), "layers");
+  return std::make_unique<ResidentPlan>(std::move(packed));
+}
+
+std::unique_ptr<ResidentPlan> plan_compiled(CompiledNetwork& network, const Observer& observer) {
+  const std::size_t layers = network.layers.size();
+  std::vector<std::shared_ptr<const PlanLayer>> packed(layers);
+  std::atomic<std::size_t> next{0};
+  parallel_workers([&](int worker) {
+    for (std::size_t l = next++; l < layers; l = next++) {
+      observer.check_stop();
+      if (worker == 0) observer.report("pack", static_cast<double>(l), static_cast<double>(layers), "layers");
+      packed[l] = std::make_shared<PlanLayer>(make_plan_layer(network.layers[l], network.facts[l]));
+      network.layers[l].weights = CsrMatrix();
+    }
+  });
+  observer.report("pack", static_cast<double>(layers), static_cast<double>(layers), "layers");
+  return std::make_unique<ResidentPlan>(std::move(packed));
+}
+
+}  // namespace filigree

@@ -1,0 +1,37 @@
+// Runs a plan on sparse inputs: panels through many layers, dead rows out, equal rows once, layers streamed.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "compile/plan.h"
+#include "sparse/input_rows.h"
+
+namespace filigree {
+
+// Which way rounding is allowed to err: `below` and `above` give bounds on what any order of summation gives.
+enum class Bracket { none, below, above };
+
+struct RunOptions {
+  bool filter = true;       // drop rows that are zero and stay so
+  bool merge_rows = false;  // compute equal rows once, and retire rows that are saturated for good
+  Bracket bracket = Bracket::none;
+  std::size_t memory_limit = std::size_t{16} << 30;  // for streamed layers and the rows between segments
+  // Where each row's last activations go (row number, panel, lane), if wanted. Called from several threads; rows
+  // that died are not reported. Switches retiring and merging of rows off, because each row's values are wanted.
+  std::function<void(Index, const float*, Index)> output = {};
+};
+
+struct RunResult {
+  std::vector<Index> live;            // rows that end non-zero, ascending
+  std::vector<Offset> live_rows;      // per layer: rows that are non-zero after it
+  std::vector<Offset> distinct_rows;  // per layer: rows that were computed to know that
+};
+
+// `input_of[c]` is the input of the plan that column c of the rows is added to, -1 for none; empty: itself.
+// `rows`: which rows of `inputs` to run, ascending; empty span: all.
+RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const Index> input_of,
+              std::span<const Index> rows, const RunOptions& options, const Observer& observer);
+
+}  // namespace filigree

@@ -1,0 +1,103 @@
+#include "infer/reference.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+
+namespace filigree {
+
+namespace {
+
+// Rows under way, neuron-major like everything else.
+struct Rows {
+  std::size_t count = 0;
+  std::vector<Index> id;
+  std::vector<double> x;
+};
+
+Rows load(const InputRows& inputs, std::span<const Index> rows) {
+  Rows loaded{rows.size(), {rows.begin(), rows.end()}, {}};
+  loaded.x.assign(static_cast<std::size_t>(inputs.cols) * rows.size(), 0.0);
+  for (std::size_t b = 0; b < rows.size(); ++b) {
+    const auto columns = inputs.row_columns(rows[b]);
+    const auto first = static_cast<std::size_t>(inputs.row_begin[static_cast<std::size_t>(rows[b])]);
+    for (std::size_t e = 0; e < columns.size(); ++e)
+      loaded.x[columns[e] * rows.size() + b] = inputs.binary() ? 1.0 : static_cast<double>(inputs.value[first + e]);
+  }
+  return loaded;
+}
+
+std::vector<double> apply(const Layer& layer, const Rows& rows) {
+  const CsrView w = layer.weights.view();
+  std::vector<double> y(static_cast<std::size_t>(layer.outputs()) * rows.count);
+  parallel_for(static_cast<std::size_t>(layer.outputs()), 64, [&](std::size_t first, std::size_t last) {
+    for (std::size_t j = first; j < last; ++j) {
+      double* out = y.data() + j * rows.count;
+      const auto columns = w.row_columns(static_cast<Index>(j));
+      const auto values = w.row_values(static_cast<Index>(j));
+      for (std::size_t e = 0; e < columns.size(); ++e) {
+        const double* in = rows.x.data() + static_cast<std::size_t>(columns[e]) * rows.count;
+        const double weight = values[e];
+        for (std::size_t b = 0; b < rows.count; ++b) out[b] += weight * in[b];
+      }
+      for (std::size_t b = 0; b < rows.count; ++b) {
+        out[b] += static_cast<double>(layer.bias[j]);
+        if (layer.activation == Activation::relu)
+          out[b] = std::min(std::max(out[b], 0.0), static_cast<double>(layer.cap));
+      }
+    }
+  });
+  return y;
+}
+
+std::vector<char> nonzero(const Rows& rows) {
+  std::vector<char> live(rows.count, 0);
+  for (std::size_t i = 0; i < rows.x.size(); ++i)
+    if (rows.x[i] != 0) live[i % rows.count] = 1;
+  return live;
+}
+
+// Drops the rows that are all zero.
+void compact(Rows& rows) {
+  const std::vector<char> live = nonzero(rows);
+  if (std::ranges::all_of(live, [](char l) { return l != 0; })) return;
+  std::vector<double> x;
+  for (std::size_t i = 0; i < rows.x.size(); ++i)
+    if (live[i % rows.count]) x.push_back(rows.x[i]);
+  std::vector<Index> id;
+  for (std::size_t b = 0; b < rows.count; ++b)
+    if (live[b]) id.push_back(rows.id[b]);
+  rows = {id.size(), std::move(id), std::move(x)};
+}
+
+}  // namespace
+
+std::vector<Index> reference_categories(const LayerSource& network, const InputRows& inputs,
+                                        std::span<const Index> rows, const Observer& observer) {
+  const bool drop_zero_rows = network.keeps_zero();
+  Rows under_way = load(inputs, rows);
+  for (Index l = 0; l < network.layers() && under_way.count > 0; ++l) {
+    observer.check_stop();
+    observer.report("check", l, network.layers(), "layers");
+    under_way.x = apply(network.layer(l), under_way);
+    if (drop_zero_rows || l + 1 == network.layers()) compact(under_way);
+  }
+  observer.report("check", network.layers(), network.layers(), "layers");
+  return under_way.id;
+}
+
+std::vector<double> reference_outputs(const LayerSource& network, const InputRows& inputs, std::span<const Index> rows,
+                                      const Observer& observer) {
+  Rows under_way = load(inputs, rows);
+  for (Index l = 0; l < network.layers(); ++l) {
+    observer.check_stop();
+    under_way.x = apply(network.layer(l), under_way);
+  }
+  std::vector<double> outputs(under_way.x.size());
+  const std::size_t width = under_way.x.size() / std::max<std::size_t>(1, under_way.count);
+  for (std::size_t n = 0; n < width; ++n)
+    for (std::size_t b = 0; b < under_way.count; ++b) outputs[b * width + n] = under_way.x[n * under_way.count + b];
+  return outputs;
+}
+
+}  // namespace filigree

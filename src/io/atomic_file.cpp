@@ -1,0 +1,181 @@
+// Atomic writing: POSIX calls, one buffer, and gzip where the name asks for it.
+#include "io/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <atomic>
+#include <cerrno>
+#include <limits>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace filigree {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+
+// Names that stand for an open descriptor of the process, whatever lies behind it.
+bool names_descriptor(const std::string& path) {
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
+         path.starts_with("/proc/");
+}
+
+}  // namespace
+
+struct AtomicFile::State {
+  explicit State(const std::filesystem::path& path) : target(path), name(path.string()) {
+    buffer.reserve(kBufferBytes);
+    open();
+    if (target.extension() == ".gz") {
+      deflater.emplace();
+      if (deflateInit2(&*deflater, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) !=
+          Z_OK) {
+        deflater.reset();
+        discard();
+        throw std::bad_alloc();
+      }
+    }
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (deflater) deflateEnd(&*deflater);
+    discard();
+  }
+
+  void open() {
+    struct stat status = {};
+    const bool exists = ::stat(name.c_str(), &status) == 0;
+    if (names_descriptor(name) || (exists && !S_ISREG(status.st_mode))) {
+      file = ::open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+      if (file < 0) fail("{}: cannot write: {}", name, system_message(errno));
+      return;
+    }
+    // Through a link the file it leads to is replaced, not the link.
+    std::error_code ignored;
+    if (exists) target = std::filesystem::canonical(target, ignored);
+    if (ignored) target = name;
+    static std::atomic<unsigned> counter = 0;
+    do {
+      temporary = target.parent_path() / fmt::format(".filigree-{}-{}.tmp", ::getpid(), counter++);
+      file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (file < 0 && errno == EEXIST);  // left by a process that was killed
+    if (file < 0) {
+      const int reason = errno;
+      temporary.clear();
+      fail("{}: cannot write: {}", name, system_message(reason));
+    }
+    if (exists)
+      (void)::fchmod(file, status.st_mode & 07777);  // best effort: the new file is as readable as the old
+  }
+
+  void discard() noexcept {
+    if (file >= 0) ::close(file);
+    file = -1;
+    if (!temporary.empty()) ::unlink(temporary.c_str());
+    temporary.clear();
+  }
+
+  void put(std::span<const std::byte> bytes) {  // to the system
+    while (!bytes.empty()) {
+      const ssize_t done = ::write(file, bytes.data(), bytes.size());
+      if (done < 0 && errno == EINTR) continue;
+      if (done < 0) {
+        fail("{}: cannot write {} bytes after the first {}: {}", name, bytes.size(), written,
+             system_message(errno));
+      }
+      written += static_cast<std::uint64_t>(done);
+      bytes = bytes.subspan(static_cast<std::size_t>(done));
+    }
+  }
+
+  void flush() {
+    put(buffer);
+    buffer.clear();
+  }
+
+  void collect(std::span<const std::byte> bytes) {  // into the buffer, or past it when large
+    if (buffer.size() + bytes.size() > kBufferBytes) flush();
+    if (bytes.size() >= kBufferBytes) {
+      put(bytes);
+    } else {
+      buffer.insert(buffer.end(), bytes.begin(), bytes.end());
+    }
+  }
+
+  void compress(std::span<const std::byte> bytes, int mode) {
+    std::byte out[16384];
+    do {
+      const std::size_t part = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
+      // zlib reads through this pointer only; its type predates const.
+      deflater->next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
+      deflater->avail_in = static_cast<uInt>(part);
+      bytes = bytes.subspan(part);
+      do {
+        deflater->next_out = reinterpret_cast<Bytef*>(out);
+        deflater->avail_out = sizeof out;
+        deflate(&*deflater, bytes.empty() ? mode : Z_NO_FLUSH);
+        collect(std::span(out).first(sizeof out - deflater->avail_out));
+      } while (deflater->avail_out == 0);
+    } while (!bytes.empty());
+  }
+
+  void commit() {
+    if (deflater) compress({}, Z_FINISH);
+    flush();
+    const bool direct = temporary.empty();
+    if (!direct && ::fsync(file) != 0) report("cannot sync");
+    const int closed = ::close(file);
+    file = -1;
+    if (closed != 0) report("cannot close");
+    if (direct) return;
+    if (::rename(temporary.c_str(), target.c_str()) != 0)
+      report("cannot rename the finished file into place");
+    temporary.clear();
+    // The new name itself must survive a power cut. Some file systems cannot sync a directory: not our
+    // failure.
+    const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
+    const int directory = ::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory >= 0) {
+      (void)::fsync(directory);
+      ::close(directory);
+    }
+  }
+
+  [[noreturn]] void report(std::string_view what) const {
+    const int reason = errno;
+    fail("{}: {} ({} bytes): {}", name, what, written, system_message(reason));
+  }
+
+  std::filesystem::path target, temporary;  // temporary is empty when the target is written directly
+  std::string name;                         // as the caller said it
+  int file = -1;
+  std::uint64_t written = 0;
+  std::vector<std::byte> buffer;
+  std::optional<z_stream> deflater;
+};
+
+AtomicFile::AtomicFile(const std::filesystem::path& target) : state_(std::make_unique<State>(target)) {}
+
+AtomicFile::~AtomicFile() = default;
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  if (state_->deflater) {
+    if (!bytes.empty()) state_->compress(bytes, Z_NO_FLUSH);
+  } else {
+    state_->collect(bytes);
+  }
+}
+
+void AtomicFile::commit() {
+  state_->commit();
+}
+
+}  // namespace filigree

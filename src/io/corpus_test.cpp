@@ -1,0 +1,47 @@
+// Replays the fuzzing corpus, so that the ordinary and the sanitizer builds run every input that ever
+// mattered.
+#include "io/test_files.h"
+
+#ifdef FILIGREE_FUZZ_CORPUS
+#include "fuzz/targets.h"
+#endif
+
+namespace filigree {
+namespace {
+
+#ifdef FILIGREE_FUZZ_CORPUS
+
+void replay(std::string_view target, void (*run)(std::span<const std::byte>)) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(FILIGREE_FUZZ_CORPUS) / target)) {
+    const std::string bytes = file_content(entry.path());
+    EXPECT_NO_THROW(run(std::as_bytes(std::span(bytes)))) << entry.path();
+    ++files;
+  }
+  EXPECT_GT(files, 0) << target;
+}
+
+TEST(FuzzCorpus, LayersAreReadOrRefused) {
+  replay("layer_tsv", fuzz::layer_tsv);
+}
+TEST(FuzzCorpus, ImagesAreReadOrRefused) {
+  replay("images_tsv", fuzz::images_tsv);
+}
+TEST(FuzzCorpus, IdxFilesAreReadOrRefused) {
+  replay("idx", fuzz::idx);
+}
+TEST(FuzzCorpus, SafetensorsAreReadOrRefused) {
+  replay("safetensors", fuzz::safetensors);
+}
+
+#else
+
+TEST(FuzzCorpus, IsReplayed) {
+  GTEST_SKIP() << "built without FILIGREE_FUZZ_CORPUS, the directory of the corpus";
+}
+
+#endif
+
+}  // namespace
+}  // namespace filigree

@@ -1,0 +1,181 @@
+#include "kernels/packed.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace filigree {
+
+namespace {
+
+constexpr Index kWidestTile = 65536;  // inputs are 16-bit
+
+// Outputs that share their inputs should be neighbours. The key orders by length,
+// then by the first input, then by a hash of the whole pattern: equal patterns always meet.
+struct Place {
+  std::uint64_t key = 0;
+  std::uint32_t output = 0;
+  std::uint32_t first = 0;  // position of the tile's part within the row
+  std::uint32_t count = 0;
+};
+
+std::uint64_t pattern_key(std::span<const Index> columns) {
+  std::uint64_t hash = 0;
+  for (const Index c : columns) hash = (hash ^ static_cast<std::uint64_t>(c)) * 0x9e3779b97f4a7c15u;
+  const std::uint64_t first = columns.empty() ? 0 : static_cast<std::uint64_t>(columns[0]) & 0xffffff;
+  const std::uint64_t length = std::min<std::uint64_t>(columns.size(), 0xffff);
+  return length << 48 | first << 24 | hash >> 40;
+}
+
+// Writes the runs of one tile, whose places are sorted by key.
+class TileWriter {
+ public:
+  TileWriter(PackedMatrix& packed, const CsrView& matrix) : packed_(packed), matrix_(matrix) {}
+
+  void write(std::vector<Place>& places, Index first_input) {
+    packed_.tiles.push_back({first_input, 0});
+    for (auto begin = places.begin(); begin != places.end();) {
+      auto end = begin;
+      while (end != places.end() && end->count == begin->count) ++end;
+      const auto own = share(begin, end);
+      write_run(begin, own, true);
+      write_run(own, end, false);
+      begin = end;
+    }
+  }
+  std::size_t inputs_written() const { return input_at_; }
+  std::size_t outputs_written() const { return output_at_; }
+
+ private:
+  using Iterator = std::vector<Place>::iterator;
+
+  // Moves every four places of equal pattern to the front, order kept; returns where the others begin.
+  Iterator share(Iterator begin, Iterator end) {
+    if (begin->count == 0) return begin;
+    std::vector<Place> own;
+    Iterator shared = begin;
+    for (Iterator i = begin; i != end;) {
+      Iterator same = i + 1;
+      while (same != end && same->key == i->key && std::ranges::equal(columns(*same), columns(*i))) ++same;
+      const auto grouped = (same - i) / static_cast<std::ptrdiff_t>(kPackedGroup) *
+                           static_cast<std::ptrdiff_t>(kPackedGroup);
+      own.insert(own.end(), i + grouped, same);
+      shared = std::move(i, i + grouped, shared);
+      i = same;
+    }
+    std::ranges::copy(own, shared);
+    return shared;
+  }
+
+  void write_run(Iterator i, Iterator end, bool shared) {
+    if (i == end) return;
+    packed_.runs.push_back({i->count, static_cast<std::uint32_t>(end - i), shared});
+    ++packed_.tiles.back().runs;
+    while (i != end) {
+      const std::ptrdiff_t group = end - i >= static_cast<std::ptrdiff_t>(kPackedGroup) ? kPackedGroup : 1;
+      for (std::ptrdiff_t g = 0; g < group; ++g) packed_.output[output_at_++] = i[g].output;
+      for (std::uint32_t e = 0; e < i->count; ++e)
+        for (std::ptrdiff_t g = 0; g < group; ++g) write_entry(i[g], e, !shared || g == 0);
+      i += group;
+    }
+  }
+
+  void write_entry(const Place& place, std::uint32_t e, bool with_input) {
+    const auto from = static_cast<std::size_t>(matrix_.row_begin[place.output]) + place.first + e;
+    if (with_input)
+      packed_.input[input_at_++] =
+          static_cast<std::uint16_t>(matrix_.column[from] - packed_.tiles.back().first_input);
+    if (!packed_.value.empty()) packed_.value[value_at_++] = matrix_.value[from];
+  }
+
+  std::span<const Index> columns(const Place& place) const {
+    return matrix_.row_columns(static_cast<Index>(place.output)).subspan(place.first, place.count);
+  }
+
+  PackedMatrix& packed_;
+  const CsrView& matrix_;
+  std::size_t output_at_ = 0, input_at_ = 0, value_at_ = 0;
+};
+
+template <typename T>
+void shrink(Buffer<T>& buffer, std::size_t size) {
+  Buffer<T> smaller(size);
+  std::copy_n(buffer.data(), size, smaller.data());
+  buffer = std::move(smaller);
+}
+
+}  // namespace
+
+std::size_t PackedMatrix::bytes() const {
+  return output.size() * sizeof(std::uint32_t) + input.size() * sizeof(std::uint16_t) +
+         value.size() * sizeof(float) + runs.size() * sizeof(Run) + tiles.size() * sizeof(Tile);
+}
+
+Offset PackedMatrix::shared_connections() const {
+  Offset shared = 0;
+  for (const Run& run : runs)
+    if (run.shared) shared += static_cast<Offset>(run.connections) * run.outputs;
+  return shared;
+}
+
+Index tile_inputs_for(Index rows, Index cols, Offset nnz) {
+  // A tile of 256 inputs × 32 rows × 4 bytes = 32 KiB leaves a third of a 48 KiB L1 to the streams. Each further
+  // tile moves every output's accumulator through L1 once more, which pays from about six connections per
+  // output and tile (bench kernels).
+  constexpr Index kTile = 256;
+  constexpr double kConnectionsWorthATile = 6;
+  if (cols <= kTile || rows == 0) return std::min(std::max(cols, Index{1}), kWidestTile);
+  const double per_tile = static_cast<double>(nnz) / rows * kTile / cols;
+  return per_tile >= kConnectionsWorthATile ? kTile : std::min(cols, kWidestTile);
+}
+
+PackedMatrix pack(const CsrView& matrix, const PackOptions& options) {
+  PackedMatrix packed;
+  packed.rows = matrix.rows;
+  packed.cols = matrix.cols;
+  packed.nnz = matrix.nnz();
+  const Index tile_inputs = std::clamp(
+      options.tile_inputs > 0 ? options.tile_inputs : tile_inputs_for(matrix.rows, matrix.cols, packed.nnz), Index{1},
+      kWidestTile);
+  const auto tiles = static_cast<std::size_t>(std::max<Index>(1, (matrix.cols + tile_inputs - 1) / tile_inputs));
+  const auto entries = static_cast<std::size_t>(packed.nnz);
+
+  const bool uniform =
+      std::all_of(matrix.value.begin(), matrix.value.end(), [&](float v) { return v == matrix.value[0]; });
+  packed.input = Buffer<std::uint16_t>(entries);
+  if (uniform) {
+    packed.uniform = entries > 0 ? matrix.value[0] : 0.0f;
+  } else {
+    packed.value = Buffer<float>(entries);
+  }
+  packed.output = Buffer<std::uint32_t>(static_cast<std::size_t>(matrix.rows) * tiles);
+
+  std::vector<std::uint32_t> next(static_cast<std::size_t>(matrix.rows), 0);
+  std::vector<Place> places;
+  places.reserve(static_cast<std::size_t>(matrix.rows));
+  TileWriter writer(packed, matrix);
+  for (std::size_t t = 0; t < tiles; ++t) {
+    const Index first_input = static_cast<Index>(t) * tile_inputs;
+    const Index end_input = std::min(matrix.cols, first_input + tile_inputs);
+    const bool holds_all = t == 0 || t + 1 == tiles;
+    places.clear();
+    for (Index r = 0; r < matrix.rows; ++r) {
+      const auto columns = matrix.row_columns(r);
+      std::uint32_t& from = next[static_cast<std::size_t>(r)];
+      std::uint32_t to = from;
+      while (to < columns.size() && columns[to] < end_input) ++to;
+      if (holds_all || to > from)
+        places.push_back(
+            {pattern_key(columns.subspan(from, to - from)), static_cast<std::uint32_t>(r), from, to - from});
+      from = to;
+    }
+    std::stable_sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+      return a.key != b.key ? a.key < b.key : a.count < b.count;
+    });
+    writer.write(places, first_input);
+  }
+  shrink(packed.input, writer.inputs_written());
+  shrink(packed.output, writer.outputs_written());
+  return packed;
+}
+
+}  // namespace filigree

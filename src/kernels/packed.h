@@ -1,0 +1,59 @@
+// A sparse matrix repacked for panels: input tiles that stay in L1, outputs grouped by their number of connections.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/buffer.h"
+#include "sparse/csr.h"
+
+namespace filigree {
+
+// Rows (inputs to the network) that travel together. A panel is neuron-major: x[neuron * kPanelRows + row].
+// 32: the weight and the index of a connection are loaded once for 32 products; 64 rows halve the neurons
+// that fit in L1, 16 leave the two load ports busy with weights (bench kernels).
+inline constexpr Index kPanelRows = 32;
+
+inline constexpr std::size_t kPackedGroup = 4;
+
+struct PackedMatrix {
+  // Outputs with the same number of connections in a tile. They come in groups of four whose values alternate
+  // (a0 b0 c0 d0 a1 b1 …), so that several chains of additions are under way; the last one to three stand alone.
+  // In a shared run the four of each group have the same inputs, which are then stored and loaded once: a dense
+  // or block-sparse matrix, or one with repeated patterns, is made of such groups.
+  struct Run {
+    std::uint32_t connections = 0;
+    std::uint32_t outputs = 0;  // a multiple of four if shared
+    bool shared = false;
+  };
+  // A range of inputs. The first and the last tile hold every output, tiles between only those they feed.
+  struct Tile {
+    Index first_input = 0;
+    std::uint32_t runs = 0;
+  };
+
+  Index rows = 0, cols = 0;
+  Offset nnz = 0;
+  float uniform = 0;  // the value of every entry, if `value` is empty
+  std::vector<Tile> tiles;
+  std::vector<Run> runs;
+  Buffer<std::uint32_t> output;  // the output of each place in the runs
+  Buffer<std::uint16_t> input;   // relative to the tile's first input
+  Buffer<float> value;           // empty: uniform
+
+  Offset shared_connections() const;  // of nnz, those in shared runs
+  std::size_t bytes() const;
+};
+
+struct PackOptions {
+  Index tile_inputs = 0;  // 0: chosen by tile_inputs_for()
+};
+
+// Sums keep the order of the columns, whatever the tiles: every packing gives the same bits.
+// The matrix must be valid (validate()).
+PackedMatrix pack(const CsrView& matrix, const PackOptions& options = {});
+
+// Inputs per tile for a matrix of this shape.
+Index tile_inputs_for(Index rows, Index cols, Offset nnz);
+
+}  // namespace filigree

@@ -1,0 +1,32 @@
+// SDDMM: shares entries among threads and calls the body of the best SIMD target.
+#include "kernels/sddmm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/sddmm.cpp"
+#include <hwy/foreach_target.h>  // before the body: compiles it once per target
+
+#include "kernels/sddmm-inl.h"
+
+#if HWY_ONCE
+#include <cassert>
+
+#include "base/parallel.h"
+#include "kernels/grain.h"
+
+namespace filigree {
+
+HWY_EXPORT(sddmm_entries);
+
+void sddmm(const CsrView& pattern, std::span<const float> a, std::span<const float> b, std::size_t batch,
+           std::span<float> value) {
+  assert(batch >= 1 && a.size() == pattern.rows * batch && b.size() == pattern.cols * batch);
+  assert(value.size() == pattern.column.size());
+  const std::size_t entries = pattern.column.size();
+  parallel_for(entries, task_items(entries, entries * batch), [&](std::size_t first, std::size_t last) {
+    HWY_DYNAMIC_DISPATCH(sddmm_entries)
+    (pattern, a.data(), b.data(), batch, value.data(), static_cast<Offset>(first), static_cast<Offset>(last));
+  });
+}
+
+}  // namespace filigree
+#endif  // HWY_ONCE

@@ -1,0 +1,246 @@
+// SIMD bodies of SpMM, compiled once per target by spmm.cpp.
+#if defined(FILIGREE_KERNELS_SPMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FILIGREE_KERNELS_SPMM_INL_H_
+#undef FILIGREE_KERNELS_SPMM_INL_H_
+#else
+#define FILIGREE_KERNELS_SPMM_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "kernels/spmm.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace filigree::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using Vec = hn::Vec<Tag>;
+
+// y[0..batch) += w * x[0..batch) for one connection.
+HWY_INLINE void add_scaled(Tag d, float w, const float* HWY_RESTRICT x, std::size_t batch,
+                           float* HWY_RESTRICT y) {
+  const std::size_t lanes = hn::Lanes(d);
+  const Vec factor = hn::Set(d, w);
+  std::size_t b = 0;
+  for (; b + lanes <= batch; b += lanes)
+    hn::StoreU(hn::MulAdd(factor, hn::LoadU(d, x + b), hn::LoadU(d, y + b)), d, y + b);
+  for (; b < batch; ++b) y[b] = hn::GetLane(hn::MulAdd(factor, hn::Set(d, x[b]), hn::Set(d, y[b])));
+}
+
+// Outputs [first, last) of y = w x, any batch: blocks of four vectors stay in registers over a row's
+// connections.
+void SpmmRows(const CsrView& w, const float* HWY_RESTRICT x, std::size_t batch, float* HWY_RESTRICT y,
+              Index first, Index last) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t block = 4 * lanes;
+  for (Index r = first; r < last; ++r) {
+    const auto columns = w.row_columns(r);
+    const auto values = w.row_values(r);
+    float* HWY_RESTRICT out = y + static_cast<std::size_t>(r) * batch;
+    std::size_t b = 0;
+    for (; b + block <= batch; b += block) {
+      Vec sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+      for (std::size_t e = 0; e < columns.size(); ++e) {
+        const float* HWY_RESTRICT in = x + static_cast<std::size_t>(columns[e]) * batch + b;
+        const Vec factor = hn::Set(d, values[e]);
+        sum0 = hn::MulAdd(factor, hn::LoadU(d, in), sum0);
+        sum1 = hn::MulAdd(factor, hn::LoadU(d, in + lanes), sum1);
+        sum2 = hn::MulAdd(factor, hn::LoadU(d, in + 2 * lanes), sum2);
+        sum3 = hn::MulAdd(factor, hn::LoadU(d, in + 3 * lanes), sum3);
+      }
+      hn::StoreU(sum0, d, out + b);
+      hn::StoreU(sum1, d, out + b + lanes);
+      hn::StoreU(sum2, d, out + b + 2 * lanes);
+      hn::StoreU(sum3, d, out + b + 3 * lanes);
+    }
+    if (b == batch) continue;
+    std::fill(out + b, out + batch, 0.0f);
+    for (std::size_t e = 0; e < columns.size(); ++e)
+      add_scaled(d, values[e], x + static_cast<std::size_t>(columns[e]) * batch + b, batch - b, out + b);
+  }
+}
+
+// Two vectors of a panel's row: one strip. With four outputs under way that is eight independent chains of
+// additions, which covers the latency of two units (4 cycles each), in 8 of the 16 registers AVX2 has.
+struct Strip {
+  Vec v0, v1;
+
+  static HWY_INLINE Strip set(Tag d, float x) { return {hn::Set(d, x), hn::Set(d, x)}; }
+  static HWY_INLINE Strip load(Tag d, const float* HWY_RESTRICT p) {
+    return {hn::Load(d, p), hn::Load(d, p + hn::Lanes(d))};
+  }
+  HWY_INLINE void store(Tag d, float* HWY_RESTRICT p) const {
+    hn::Store(v0, d, p);
+    hn::Store(v1, d, p + hn::Lanes(d));
+  }
+};
+
+// Everything a tile's inner loops need, so that they are called with few arguments.
+template <bool kUniform, bool kRelu>
+struct TileLoop {
+  const float* HWY_RESTRICT bias;  // may be null
+  Vec scale, cap, zero;            // scale holds the common value of a uniform matrix as well
+  const float* HWY_RESTRICT x;     // at the tile's first input and the strip's first row
+  float* HWY_RESTRICT y;           // at the strip's first row
+  const std::uint32_t* output;     // the next run's
+  const std::uint16_t* input;
+  const float* value;
+  bool first, last;  // tile of the matrix
+  Strip highest, lowest;
+
+  static HWY_INLINE std::size_t place(std::size_t neuron) {
+    return neuron * static_cast<std::size_t>(kPanelRows);
+  }
+
+  // One connection: entry v of the values, the input's rows in `in`.
+  HWY_INLINE void connect(Tag d, Strip& sum, Strip in, std::size_t v) const {
+    if constexpr (kUniform) {
+      sum.v0 = hn::Add(sum.v0, in.v0);
+      sum.v1 = hn::Add(sum.v1, in.v1);
+    } else {
+      const Vec weight = hn::Set(d, value[v]);
+      sum.v0 = hn::MulAdd(weight, in.v0, sum.v0);
+      sum.v1 = hn::MulAdd(weight, in.v1, sum.v1);
+    }
+  }
+  HWY_INLINE Strip rows_of(Tag d, std::size_t e) const { return Strip::load(d, x + place(input[e])); }
+
+  HWY_INLINE Strip begin(Tag d, std::size_t output_neuron) const {
+    return first ? Strip::set(d, 0.0f) : Strip::load(d, y + place(output_neuron));
+  }
+
+  HWY_INLINE Vec finish(Vec sum, Vec shift, Vec& high, Vec& low) const {
+    // Multiply and add apart: a fused step would round differently from the plain order.
+    Vec v = hn::Add(hn::Mul(sum, scale), shift);
+    high = hn::Max(high, v);
+    low = hn::Min(low, v);
+    // In this order of operands a NaN stays one: x86 returns the second operand if either is NaN.
+    if constexpr (kRelu) v = hn::Min(cap, hn::Max(zero, v));
+    return v;
+  }
+
+  HWY_INLINE void end(Tag d, Strip sum, std::size_t output_neuron) {
+    if (last) {
+      const Vec shift = bias == nullptr ? zero : hn::Set(d, bias[output_neuron]);
+      sum.v0 = finish(sum.v0, shift, highest.v0, lowest.v0);
+      sum.v1 = finish(sum.v1, shift, highest.v1, lowest.v1);
+    }
+    sum.store(d, y + place(output_neuron));
+  }
+
+  HWY_INLINE void advance(std::size_t outputs, std::size_t inputs, std::size_t values) {
+    output += outputs;
+    input += inputs;
+    if constexpr (!kUniform) value += values;
+  }
+
+  // Four outputs at once; kShared: they have their inputs in common, which are then loaded once.
+  template <bool kShared>
+  HWY_INLINE void group(Tag d, std::size_t n) {
+    static_assert(kPackedGroup == 4);
+    Strip a = begin(d, output[0]), b = begin(d, output[1]), c = begin(d, output[2]), e = begin(d, output[3]);
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t v = 4 * i;
+      if constexpr (kShared) {
+        const Strip in = rows_of(d, i);
+        connect(d, a, in, v);
+        connect(d, b, in, v + 1);
+        connect(d, c, in, v + 2);
+        connect(d, e, in, v + 3);
+      } else {
+        connect(d, a, rows_of(d, v), v);
+        connect(d, b, rows_of(d, v + 1), v + 1);
+        connect(d, c, rows_of(d, v + 2), v + 2);
+        connect(d, e, rows_of(d, v + 3), v + 3);
+      }
+    }
+    end(d, a, output[0]);
+    end(d, b, output[1]);
+    end(d, c, output[2]);
+    end(d, e, output[3]);
+    advance(4, kShared ? n : 4 * n, 4 * n);
+  }
+
+  HWY_INLINE void run(Tag d, PackedMatrix::Run run) {
+    const std::size_t n = run.connections;
+    std::size_t left = run.outputs;
+    if (run.shared) {
+      for (; left > 0; left -= 4) group<true>(d, n);
+      return;
+    }
+    for (; left >= 4; left -= 4) group<false>(d, n);
+    for (; left > 0; --left) {
+      Strip a = begin(d, output[0]);
+      for (std::size_t i = 0; i < n; ++i) connect(d, a, rows_of(d, i), i);
+      end(d, a, output[0]);
+      advance(1, n, n);
+    }
+  }
+};
+
+template <bool kUniform, bool kRelu>
+void SpmmStrip(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY_RESTRICT x,
+               float* HWY_RESTRICT y, float* HWY_RESTRICT highest, float* HWY_RESTRICT lowest) {
+  const Tag d;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  TileLoop<kUniform, kRelu> loop{epilogue.bias.empty() ? nullptr : epilogue.bias.data(),
+                                 hn::Set(d, kUniform ? epilogue.scale * w.uniform : epilogue.scale),
+                                 hn::Set(d, epilogue.cap),
+                                 hn::Zero(d),
+                                 x,
+                                 y,
+                                 w.output.data(),
+                                 w.input.data(),
+                                 w.value.data(),
+                                 false,
+                                 false,
+                                 Strip::set(d, -kInfinity),
+                                 Strip::set(d, kInfinity)};
+  const PackedMatrix::Run* run = w.runs.data();
+  for (std::size_t t = 0; t < w.tiles.size(); ++t) {
+    loop.x = x + loop.place(static_cast<std::size_t>(w.tiles[t].first_input));
+    loop.first = t == 0;
+    loop.last = t + 1 == w.tiles.size();
+    for (const auto* end = run + w.tiles[t].runs; run != end; ++run) loop.run(d, *run);
+  }
+  loop.highest.store(d, highest);
+  loop.lowest.store(d, lowest);
+}
+
+void SpmmPanel(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY_RESTRICT x,
+               float* HWY_RESTRICT y, PanelRange& range) {
+  const bool relu = epilogue.activation == Activation::relu;
+  const auto strip = w.value.empty() ? (relu ? SpmmStrip<true, true> : SpmmStrip<true, false>)
+                                     : (relu ? SpmmStrip<false, true> : SpmmStrip<false, false>);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += 2 * hn::Lanes(Tag()))
+    strip(w, epilogue, x + r, y + r, range.highest + r, range.lowest + r);
+}
+
+void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::uint32_t rows,
+                     float* HWY_RESTRICT to, std::size_t at) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::uint32_t lane_bits = lanes >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << lanes) - 1;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += lanes) {
+    const std::uint32_t bits = (rows >> r) & lane_bits;
+    if (bits == 0) continue;
+    std::uint8_t mask_bytes[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
+    const auto mask = hn::LoadMaskBits(d, mask_bytes);
+    for (std::size_t n = 0; n < neurons; ++n) {
+      const std::size_t row = n * static_cast<std::size_t>(kPanelRows);
+      hn::CompressBlendedStore(hn::Load(d, from + row + r), mask, d, to + row + at);
+    }
+    at += static_cast<std::size_t>(std::popcount(bits));
+  }
+}
+
+}  // namespace filigree::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // FILIGREE_KERNELS_SPMM_INL_H_

@@ -1,0 +1,34 @@
+// Dispatch of SpMM to the best SIMD target of the CPU.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmm.cpp"  // NOLINT
+#include <hwy/foreach_target.h>                 // IWYU pragma: keep
+
+#include "kernels/spmm-inl.h"
+
+#if HWY_ONCE
+#include "base/parallel.h"
+
+namespace filigree {
+
+HWY_EXPORT(SpmmRows);
+HWY_EXPORT(SpmmPanel);
+HWY_EXPORT(AppendPanelRows);
+
+void spmm(const CsrView& w, std::span<const float> x, Index batch, std::span<float> y) {
+  parallel_for(static_cast<std::size_t>(w.rows), 64, [&](std::size_t first, std::size_t last) {
+    HWY_DYNAMIC_DISPATCH(SpmmRows)
+    (w, x.data(), static_cast<std::size_t>(batch), y.data(), static_cast<Index>(first), static_cast<Index>(last));
+  });
+}
+
+void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y, PanelRange& range) {
+  HWY_DYNAMIC_DISPATCH(SpmmPanel)(w, epilogue, x, y, range);
+}
+
+void append_panel_rows(const float* from, Index neurons, std::uint32_t rows, float* to, Index at) {
+  HWY_DYNAMIC_DISPATCH(AppendPanelRows)
+  (from, static_cast<std::size_t>(neurons), rows, to, static_cast<std::size_t>(at));
+}
+
+}  // namespace filigree
+#endif  // HWY_ONCE

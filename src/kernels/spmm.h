@@ -1,0 +1,40 @@
+// SpMM: sparse weights times dense activations, the work of a forward pass.
+#pragma once
+
+#include <span>
+
+#include "kernels/packed.h"
+#include "sparse/csr.h"
+
+namespace filigree {
+
+// y = w x. x is cols × batch, y is rows × batch, both neuron-major (x[neuron * batch + b]). Each sum adds the
+// products in the order of the columns, starting from zero.
+void spmm(const CsrView& w, std::span<const float> x, Index batch, std::span<float> y);
+void spmm_reference(const CsrView& w, std::span<const float> x, Index batch, std::span<double> y);
+
+// What follows the product, per output: y = activation(scale · sum + bias), relu capped at `cap`.
+struct Epilogue {
+  std::span<const float> bias;  // one per output, or empty for none
+  Activation activation = Activation::identity;
+  float cap = 0;    // relu only; infinity for none
+  float scale = 1;  // multiplies the sum; 1 is exact
+};
+
+// Over all outputs of each row of the panel, before the activation: a row is dead after a relu layer if highest
+// <= 0, saturated if lowest >= cap. NaN counts as neither.
+struct PanelRange {
+  alignas(kAlignment) float highest[kPanelRows];
+  alignas(kAlignment) float lowest[kPanelRows];
+};
+
+// One panel through one layer: x is cols × kPanelRows, y rows × kPanelRows, aligned to kAlignment, apart.
+// For a uniform matrix the sum is over x alone and then multiplied by the common value: exactly the same if
+// that is a power of two (as the challenge's 1/16), within rounding otherwise.
+void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y, PanelRange& range);
+
+// Appends the marked rows of panel `from` to panel `to`, from its row `at` on: bit r of `rows` marks row r.
+// at + popcount(rows) <= kPanelRows.
+void append_panel_rows(const float* from, Index neurons, std::uint32_t rows, float* to, Index at);
+
+}  // namespace filigree

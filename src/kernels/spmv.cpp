@@ -1,0 +1,30 @@
+// spMV: shares rows among threads and calls the body of the best SIMD target.
+#include "kernels/spmv.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmv.cpp"
+#include <hwy/foreach_target.h>  // before the body: compiles it once per target
+
+#include "kernels/spmv-inl.h"
+
+#if HWY_ONCE
+#include <cassert>
+
+#include "base/parallel.h"
+#include "kernels/grain.h"
+
+namespace filigree {
+
+HWY_EXPORT(spmv_rows);
+
+void spmv(const CsrView& a, std::span<const float> x, std::span<float> y) {
+  assert(x.size() == static_cast<std::size_t>(a.cols) && y.size() == static_cast<std::size_t>(a.rows));
+  const auto rows = static_cast<std::size_t>(a.rows);
+  parallel_for(rows, task_items(rows, rows + a.column.size()), [&](std::size_t first, std::size_t last) {
+    HWY_DYNAMIC_DISPATCH(spmv_rows)
+    (a, x.data(), y.data(), static_cast<Index>(first), static_cast<Index>(last));
+  });
+}
+
+}  // namespace filigree
+#endif  // HWY_ONCE

@@ -1,0 +1,23 @@
+// The meaning of spVV, in double: truth must be nearer than any float order.
+#include <algorithm>
+
+#include "kernels/spvv.h"
+
+namespace filigree {
+
+float spvv_reference(const SparseVectorView& a, std::span<const float> x) {
+  double sum = 0;
+  for (std::size_t e = 0; e < a.index.size(); ++e) sum += double{a.value[e]} * x[a.index[e]];
+  return static_cast<float>(sum);
+}
+
+float spvv_reference(const SparseVectorView& a, const SparseVectorView& b) {
+  double sum = 0;
+  for (std::size_t e = 0; e < a.index.size(); ++e) {
+    const auto match = std::ranges::find(b.index, a.index[e]);
+    if (match != b.index.end()) sum += double{a.value[e]} * b.value[match - b.index.begin()];
+  }
+  return static_cast<float>(sum);
+}
+
+}  // namespace filigree

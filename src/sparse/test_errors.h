@@ -1,0 +1,21 @@
+// For tests: the message of the Error that a call throws.
+#pragma once
+
+#include <string>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+// "" when the call throws no Error.
+template <typename Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace filigree
