@@ -3,12 +3,12 @@
 add_library(filigree_options INTERFACE)
 target_compile_options(filigree_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
-  -Wimplicit-fallthrough -Wnull-dereference -Werror)
+  -Wimplicit-fallthrough -Werror)
 # Sums are promised in a fixed order: the compiler may neither fuse nor reassociate them on its own.
 target_compile_options(filigree_options INTERFACE -ffp-contract=off)
 if(FILIGREE_SANITIZE)
   target_compile_options(filigree_options INTERFACE -fsanitize=${FILIGREE_SANITIZE} -fno-omit-frame-pointer
-    -fno-sanitize-recover=all -Wno-null-dereference)
+    -fno-sanitize-recover=all)
   target_link_options(filigree_options INTERFACE -fsanitize=${FILIGREE_SANITIZE})
 endif()
 

@@ -31,7 +31,7 @@ struct Progress {
   std::string_view stage;
   double done = 0;
   double total = 0;
-  std::string_view unit = "";
+  std::string_view unit = {};
 };
 
 // Who watches long work. Callbacks come from one thread at a time.
@@ -39,7 +39,7 @@ struct Observer {
   std::function<void(const Progress&)> progress = {};
   std::stop_token stop = {};
 
-  void report(std::string_view stage, double done, double total, std::string_view unit = "") const {
+  void report(std::string_view stage, double done, double total, std::string_view unit = {}) const {
     if (progress) progress({stage, done, total, unit});
   }
   void check_stop() const {

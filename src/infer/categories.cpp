@@ -46,9 +46,11 @@ CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs
   const std::vector<Index> open = without(live, sure);
   if (open.empty()) return result;
   result.settled_plain = static_cast<Offset>(open.size());
-  const std::vector<Index> settled = run(*plan.plain, inputs, {}, open, plain, observer).live;
+  const RunResult settled = run(*plan.plain, inputs, {}, open, plain, observer);
   live.clear();
-  std::ranges::merge(sure, settled, std::back_inserter(live));
+  std::ranges::merge(sure, settled.live, std::back_inserter(live));
+  for (std::size_t l = 0; l < settled.live_rows.size(); ++l)
+    result.run.live_rows[l] += settled.live_rows[l] - result.settled_plain;
   return result;
 }
 

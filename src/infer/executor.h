@@ -25,7 +25,7 @@ struct RunOptions {
 
 struct RunResult {
   std::vector<Index> live;            // rows that end non-zero, ascending
-  std::vector<Offset> live_rows;      // per layer: rows that are non-zero after it
+  std::vector<Offset> live_rows;      // per layer: rows that are non-zero after it (in a bracket: may be)
   std::vector<Offset> distinct_rows;  // per layer: rows that were computed to know that
 };
 

@@ -1,12 +1,15 @@
 #include "infer/reference.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/parallel.h"
 
 namespace filigree {
 
 namespace {
+
+constexpr std::size_t kReferenceBytes = std::size_t{128} << 20;  // of activations at a time
 
 // Rows under way, neuron-major like everything else.
 struct Rows {
@@ -27,7 +30,7 @@ Rows load(const InputRows& inputs, std::span<const Index> rows) {
   return loaded;
 }
 
-std::vector<double> apply(const Layer& layer, const Rows& rows) {
+std::vector<double> apply(const Layer& layer, const Rows& rows, double scale = 1) {
   const CsrView w = layer.weights.view();
   std::vector<double> y(static_cast<std::size_t>(layer.outputs()) * rows.count);
   parallel_for(static_cast<std::size_t>(layer.outputs()), 64, [&](std::size_t first, std::size_t last) {
@@ -41,7 +44,7 @@ std::vector<double> apply(const Layer& layer, const Rows& rows) {
         for (std::size_t b = 0; b < rows.count; ++b) out[b] += weight * in[b];
       }
       for (std::size_t b = 0; b < rows.count; ++b) {
-        out[b] += static_cast<double>(layer.bias[j]);
+        out[b] = out[b] * scale + static_cast<double>(layer.bias[j]);
         if (layer.activation == Activation::relu)
           out[b] = std::min(std::max(out[b], 0.0), static_cast<double>(layer.cap));
       }
@@ -73,17 +76,47 @@ void compact(Rows& rows) {
 }  // namespace
 
 std::vector<Index> reference_categories(const LayerSource& network, const InputRows& inputs,
-                                        std::span<const Index> rows, const Observer& observer) {
+                                        std::span<const Index> rows, const Observer& observer, double scale) {
   const bool drop_zero_rows = network.keeps_zero();
-  Rows under_way = load(inputs, rows);
-  for (Index l = 0; l < network.layers() && under_way.count > 0; ++l) {
-    observer.check_stop();
-    observer.report("check", l, network.layers(), "layers");
-    under_way.x = apply(network.layer(l), under_way);
-    if (drop_zero_rows || l + 1 == network.layers()) compact(under_way);
+  const Index layers = network.layers();
+  const auto batch = std::max<std::size_t>(
+      32, kReferenceBytes / (static_cast<std::size_t>(inputs.cols) * sizeof(double)));
+  std::vector<Index> live;
+  for (std::size_t first = 0; first < rows.size(); first += batch) {
+    Rows under_way = load(inputs, rows.subspan(first, std::min(batch, rows.size() - first)));
+    for (Index l = 0; l < layers && under_way.count > 0; ++l) {
+      observer.check_stop();
+      const double share = static_cast<double>(l) / layers * static_cast<double>(std::min(batch, rows.size() - first));
+      observer.report("check", static_cast<double>(first) + share, static_cast<double>(rows.size()), "rows");
+      under_way.x = apply(network.layer(l), under_way, scale);
+      if (drop_zero_rows || l + 1 == layers) compact(under_way);
+    }
+    live.insert(live.end(), under_way.id.begin(), under_way.id.end());
   }
-  observer.report("check", network.layers(), network.layers(), "layers");
-  return under_way.id;
+  observer.report("check", static_cast<double>(rows.size()), static_cast<double>(rows.size()), "rows");
+  return live;
+}
+
+ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& inputs, std::span<const Index> rows,
+                                   const Observer& observer) {
+  bool monotone = network.keeps_zero();
+  std::size_t fan_in = 0;
+  for (Index l = 0; monotone && l < network.layers(); ++l) {
+    observer.check_stop();
+    const Layer layer = network.layer(l);
+    monotone = std::ranges::all_of(layer.weights.value, [](float v) { return v >= 0; });
+    for (Index r = 0; r < layer.outputs(); ++r)
+      fan_in = std::max(fan_in, layer.weights.view().row_columns(r).size());
+  }
+  if (!monotone) {
+    const auto live = reference_categories(network, inputs, rows, observer);
+    return {live, live};
+  }
+  const double slack = (static_cast<double>(fan_in) + 4) * static_cast<double>(std::numeric_limits<float>::epsilon());
+  ReferenceVerdict verdict;
+  verdict.possibly_alive = reference_categories(network, inputs, rows, observer, 1 + slack);
+  verdict.alive = reference_categories(network, inputs, verdict.possibly_alive, observer, 1 - slack);
+  return verdict;
 }
 
 std::vector<double> reference_outputs(const LayerSource& network, const InputRows& inputs, std::span<const Index> rows,

@@ -1,7 +1,10 @@
 // Tests of the Graph Challenge readers and writers: every accepted form, every refusal, the official bytes.
 #include "io/challenge_files.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
+#include <utility>
 
 #include "io/test_files.h"
 
@@ -37,16 +40,15 @@ TEST(ReadLayer, RowsAreOutputsAndColumnsInputs) {
 
 TEST(ReadLayer, AcceptsEveryHarmlessForm) {
   for (const std::string_view text : {
-           "1\t1\t0.5\n4\t1\t0.5\n2\t3\t-2",                          // no last newline
-           "1\t1\t0.5\r\n4\t1\t0.5\r\n2\t3\t-2\r\n",                  // CRLF
-           "1\t1\t0.5\r\n4\t1\t0.5\r\n2\t3\t-2\r",                    // CR, then the end
-           "1 1 0.5\n  4  1\t 0.5 \n2\t3 -2\t\n",                     // spaces
-           "1\t1\t0.5\n4\t1\t0.5\n2\t3\t-2\n\n \r\n\t\n",             // blank lines at the end
-           "2\t3\t-2\n4\t1\t0.5\n1\t1\t0.5\n",                        // unsorted outputs
-           "4\t1\t0.5\n1\t1\t0.5\n2\t3\t-2\n",                        // unsorted inputs
-           "1\t1\t5.000000e-01\n4\t1\t0.5\n2\t3\t-2.0000000000000\n"  // the same numbers in other words
-           "",
-           "0001\t1\t0.5\n000000000004\t1\t0.5\n2\t3\t-2\n",  // zeros in front
+           "1\t1\t0.5\n4\t1\t0.5\n2\t3\t-2",                           // no last newline
+           "1\t1\t0.5\r\n4\t1\t0.5\r\n2\t3\t-2\r\n",                   // CRLF
+           "1\t1\t0.5\r\n4\t1\t0.5\r\n2\t3\t-2\r",                     // CR, then the end
+           "1 1 0.5\n  4  1\t 0.5 \n2\t3 -2\t\n",                      // spaces
+           "1\t1\t0.5\n4\t1\t0.5\n2\t3\t-2\n\n \r\n\t\n",              // blank lines at the end
+           "2\t3\t-2\n4\t1\t0.5\n1\t1\t0.5\n",                         // unsorted outputs
+           "4\t1\t0.5\n1\t1\t0.5\n2\t3\t-2\n",                         // unsorted inputs
+           "1\t1\t5.000000e-01\n4\t1\t0.5\n2\t3\t-2.0000000000000\n",  // the same numbers in other words
+           "0001\t1\t0.5\n000000000004\t1\t0.5\n2\t3\t-2\n",           // zeros in front
        }) {
     EXPECT_EQ(layer_of(text, 4), kSmall) << text;
   }
@@ -78,8 +80,8 @@ TEST(ReadLayer, FindsLinesAcrossAllBlockBoundaries) {
 }
 
 TEST(ReadLayer, NumbersOfAnyLengthAreReadInFull) {
-  for (const Index number : {9, 10, 99, 100, 9999, 65536, 999999, 1000000, 9999999, 10000000, 99999999}) {
-    const CsrMatrix layer = layer_of(std::to_string(number) + "\t1\t1\n", 99999999);
+  for (const Index number : {9, 10, 99, 100, 9999, 65536, 99999, 100000, 999999, 1000000}) {
+    const CsrMatrix layer = layer_of(std::to_string(number) + "\t1\t1\n", 1000000);
     EXPECT_EQ(layer.column.at(0), number - 1);
   }
 }

@@ -1,6 +1,9 @@
 // Tests of idx files: what is read, what is refused and why.
 #include "io/idx.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "io/test_files.h"
 
 namespace filigree {

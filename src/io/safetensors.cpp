@@ -82,6 +82,8 @@ Json parse_header(const std::string& text, const std::string& file) {
     return header;
   } catch (const Json::parse_error& error) {
     fail("{}: the header is not valid JSON at its byte {}", file, error.byte);
+  } catch (const Json::out_of_range&) {  // 1e999
+    fail("{}: the header holds a number that no double can", file);
   }
 }
 
@@ -230,6 +232,7 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
   // Wide elements first, then by name: every array starts at a multiple of its element, as mapping readers
   // want.
   std::vector<const std::pair<const std::string, TensorView>*> order;
+  order.reserve(tensors.size());
   for (const auto& tensor : tensors) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
     return element_size(a->second.dtype) > element_size(b->second.dtype);

@@ -1,6 +1,8 @@
 // Tests of safetensors files: round trips, the exact bytes, and every way a header can lie.
 #include "io/safetensors.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "io/test_files.h"
@@ -113,6 +115,7 @@ TEST(Safetensors, RefusesHeadersThatAreNoJsonObject) {
   EXPECT_EQ(refusal(file_of("{\"a\":")), "file: the header is not valid JSON at its byte 6");
   EXPECT_EQ(refusal(file_of("{} x")), "file: the header is not valid JSON at its byte 4");
   EXPECT_EQ(refusal(file_of("{\"\xff\":1}")), "file: the header is not valid JSON at its byte 3");
+  EXPECT_EQ(refusal(file_of("{\"a\":1e999}")), "file: the header holds a number that no double can");
   EXPECT_EQ(refusal(file_of("[]")), "file: the header is not a JSON object");
   EXPECT_EQ(refusal(file_of(std::string(100000, '['))), "file: the header is nested too deeply");
 }

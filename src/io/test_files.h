@@ -48,8 +48,9 @@ inline std::filesystem::path put_file(const std::filesystem::path& path, std::st
 }
 
 inline std::string file_content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string content(std::filesystem::file_size(path), '\0');
+  std::ifstream(path, std::ios::binary).read(content.data(), static_cast<std::streamsize>(content.size()));
+  return content;
 }
 
 // A source that borrows `text`, called "file".

@@ -16,6 +16,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace filigree::HWY_NAMESPACE {
+namespace {  // helpers of several kernels may share a name
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
@@ -240,6 +241,7 @@ void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::u
   }
 }
 
+}  // namespace
 }  // namespace filigree::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

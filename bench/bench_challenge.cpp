@@ -1,0 +1,107 @@
+// The challenge, our engines and peers one after another on the same data.
+#include <algorithm>
+#include <functional>
+
+#include "api/challenge_setup.h"
+#include "base/parallel.h"
+#include "base/system.h"
+#include "filigree/bench.h"
+#include "peers.h"
+
+namespace filigree {
+
+namespace {
+
+struct Timed {
+  std::vector<double> seconds;
+  std::vector<Index> categories;
+};
+
+// One run to warm up, then `repeat` timed ones; slow peers get fewer.
+Timed time_runs(int repeat, bool warm_up, const std::function<std::vector<Index>()>& run, const Observer& observer) {
+  constexpr double kSlow = 20;  // seconds: a peer this slow is timed once
+  Timed timed;
+  const int rounds = repeat + (warm_up ? 1 : 0);
+  for (int r = 0; r < rounds; ++r) {
+    observer.check_stop();
+    const double start = seconds_now();
+    timed.categories = run();
+    const double seconds = seconds_now() - start;
+    if (warm_up && r == 0 && seconds < kSlow) continue;
+    timed.seconds.push_back(seconds);
+    if (seconds >= kSlow) break;
+  }
+  return timed;
+}
+
+}  // namespace
+
+ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Observer& observer) {
+  ChallengeBench bench;
+  bench.threads = threads();
+  bench.processor = processor_name();
+  const ChallengeData data = load_challenge(options.source, observer);
+  bench.neurons = data.network->inputs();
+  bench.layers = data.network->layers();
+  bench.inputs = data.images.rows;
+  const auto fraction_of = memory_limit_or_default(options.memory_limit) / 2;
+
+  std::vector<std::vector<Index>> answers;
+  const auto add = [&](const std::string& name, const Timed& timed) {
+    const auto [fastest, slowest] = std::ranges::minmax(timed.seconds);
+    BenchRow row{name, median(timed.seconds), fastest, slowest, 0, true};
+    row.right = data.truth ? timed.categories == *data.truth : true;
+    bench.rows.push_back(row);
+    answers.push_back(timed.categories);
+  };
+  const Observer quiet{{}, observer.stop};
+
+  if (options.peers) {
+#ifdef FILIGREE_HAS_GRAPHBLAS
+    observer.report("graphblas", 0, 1);
+    {
+      const auto peer = make_graphblas_peer(*data.network, data.images, threads());
+      add("graphblas", time_runs(options.repeat, true, [&] { return peer->run(); }, observer));
+    }
+    observer.report("graphblas", 1, 1);
+#else
+    bench.missing.emplace_back("graphblas (libgraphblas-dev)");
+#endif
+#ifdef FILIGREE_HAS_EIGEN
+    observer.report("eigen", 0, 1);
+    {
+      const auto peer = make_eigen_peer(*data.network, data.images);
+      add("eigen", time_runs(std::min(options.repeat, 3), false, [&] { return peer->run(); }, observer));
+    }
+    observer.report("eigen", 1, 1);
+#else
+    bench.missing.emplace_back("eigen (libeigen3-dev)");
+#endif
+  }
+  for (const Engine engine : {Engine::plain, Engine::compiled}) {
+    const PreparedEngine prepared = prepare_engine(engine, *data.network, fraction_of, observer);
+    bench.connections = prepared.connections;
+    RunOptions run_options;
+    run_options.merge_rows = true;
+    run_options.memory_limit = fraction_of;
+    const char* name = engine == Engine::plain ? "plain" : "compiled";
+    observer.report(name, 0, 1);
+    add(name, time_runs(options.repeat, true,
+                        [&] { return find_categories(prepared.plan, data.images, run_options, quiet).run.live; },
+                        observer));
+    observer.report(name, 1, 1);
+  }
+  for (BenchRow& row : bench.rows)
+    row.rate = static_cast<double>(bench.inputs) * static_cast<double>(bench.connections) / row.seconds;
+  // Without an official list the plain engine is the measure of agreement.
+  if (!data.truth)
+    for (std::size_t i = 0; i < answers.size(); ++i) bench.rows[i].right = answers[i] == answers[answers.size() - 2];
+#ifdef FILIGREE_HAS_DNNL
+  bench.dense_fma_rate = dense_fma_rate(1024, threads(), options.repeat);
+#else
+  bench.missing.emplace_back("dense GEMM (libdnnl-dev)");
+#endif
+  return bench;
+}
+
+}  // namespace filigree

@@ -1,0 +1,93 @@
+// The panel kernel on random layers with every row alive, beside dense GEMM on the same core.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "api/challenge_setup.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/system.h"
+#include "filigree/bench.h"
+#include "filigree/runtime.h"
+#include "kernels/spmm.h"
+#include "network/challenge.h"
+#include "peers.h"
+
+namespace filigree {
+
+namespace {
+
+// `fan_in` distinct inputs per output, at random; weights random, or all the same.
+CsrMatrix random_layer(Index neurons, Index fan_in, bool uniform) {
+  Random random(static_cast<std::uint64_t>(neurons), static_cast<std::uint64_t>(fan_in));
+  CsrMatrix w;
+  w.rows = w.cols = neurons;
+  std::vector<Index> pool(static_cast<std::size_t>(neurons));
+  std::iota(pool.begin(), pool.end(), 0);
+  for (Index r = 0; r < neurons; ++r) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(fan_in); ++i)
+      std::swap(pool[i], pool[i + random.below(pool.size() - i)]);
+    const auto first = static_cast<std::ptrdiff_t>(w.column.size());
+    w.column.insert(w.column.end(), pool.begin(), pool.begin() + fan_in);
+    std::sort(w.column.begin() + first, w.column.end());
+    for (Index e = 0; e < fan_in; ++e)
+      w.value.push_back(uniform ? kChallengeWeight : static_cast<float>(random.normal()));
+    w.row_begin.push_back(w.nnz());
+  }
+  return w;
+}
+
+KernelRow time_panel(std::string name, const CsrMatrix& w, int repeat, double dense) {
+  const PackedMatrix packed = pack(w.view());
+  Buffer<float> x(static_cast<std::size_t>(w.cols) * static_cast<std::size_t>(kPanelRows));
+  Buffer<float> y(static_cast<std::size_t>(w.rows) * static_cast<std::size_t>(kPanelRows));
+  Random random(7);
+  for (float& v : x) v = static_cast<float>(random.uniform());
+  const std::vector<float> bias(static_cast<std::size_t>(w.rows), -0.3f);
+  PanelRange range;
+  const double work = static_cast<double>(packed.nnz) * kPanelRows;
+  const int rounds = std::max(1, static_cast<int>(2e8 / work));
+  std::vector<double> rates;
+  for (int r = 0; r <= repeat; ++r) {
+    const double start = seconds_now();
+    for (int i = 0; i < rounds; ++i)
+      spmm_panel(packed, {bias, Activation::relu, kChallengeCap, 1.0f}, x.data(), y.data(), range);
+    if (r > 0) rates.push_back(work * rounds / (seconds_now() - start));  // the first round warms up
+  }
+  const auto [slowest, fastest] = std::ranges::minmax(rates);
+  const double rate = median(rates);
+  return {std::move(name), rate, fastest, slowest, dense > 0 ? rate / dense : 0};
+}
+
+}  // namespace
+
+KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& observer) {
+  if (options.repeat < 1) throw std::invalid_argument(fmt::format("repeat {} times", options.repeat));
+  for (const Index n : options.neurons)
+    if (n < options.fan_in || options.fan_in < 1)
+      throw std::invalid_argument(fmt::format("{} connections per neuron among {} neurons", options.fan_in, n));
+  KernelBench bench;
+  bench.processor = processor_name();
+  bench.simd = simd_name();
+#ifdef FILIGREE_HAS_DNNL
+  bench.dense_fma_rate = dense_fma_rate(1024, 1, options.repeat);
+#endif
+  double done = 0;
+  for (const Index n : options.neurons) {
+    observer.check_stop();
+    observer.report("kernels", done++, static_cast<double>(options.neurons.size()), "sizes");
+    const auto name = [&](const char* kind) { return fmt::format("{}/n={},k={}", kind, n, options.fan_in); };
+    bench.rows.push_back(
+        time_panel(name("spmm"), random_layer(n, options.fan_in, false), options.repeat, bench.dense_fma_rate));
+    bench.rows.push_back(time_panel(name("spmm-uniform"), random_layer(n, options.fan_in, true), options.repeat,
+                                    bench.dense_fma_rate));
+    if (options.fan_in == kChallengeFanIn && (n & (n - 1)) == 0 && n >= 32 && n <= 65536)
+      bench.rows.push_back(
+          time_panel(name("spmm-radix"), RadixNet(n, 1, 1).layer(0).weights, options.repeat, bench.dense_fma_rate));
+  }
+  observer.report("kernels", done, done, "sizes");
+  return bench;
+}
+
+}  // namespace filigree

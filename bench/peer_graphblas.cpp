@@ -1,0 +1,123 @@
+// SuiteSparse:GraphBLAS as a peer.
+// The header declares C functions without saying so; what it includes must come before.
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <complex>
+extern "C" {
+#include <GraphBLAS.h>
+}
+
+#include "base/error.h"
+#include "peers.h"
+
+namespace filigree {
+
+namespace {
+
+void check(GrB_Info info, const char* what) {
+  if (info != GrB_SUCCESS) fail("GraphBLAS: {} failed with {}", what, static_cast<int>(info));
+}
+
+class GraphBlasPeer final : public ChallengePeer {
+ public:
+  GraphBlasPeer(const LayerSource& network, const InputRows& inputs, int threads)
+      : inputs_(static_cast<GrB_Index>(inputs.rows)), neurons_(static_cast<GrB_Index>(inputs.cols)) {
+    static const GrB_Info started = GrB_init(GrB_NONBLOCKING);
+    check(started, "GrB_init");
+    check(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads), "setting threads");
+    y0_ = make_inputs(inputs);
+    for (Index l = 0; l < network.layers(); ++l) {
+      const Layer layer = network.layer(l);
+      weights_.push_back(make_weights(layer));
+      bias_.push_back(layer.bias.front());
+      cap_ = layer.cap;
+    }
+  }
+  ~GraphBlasPeer() override {
+    GrB_Matrix_free(&y0_);
+    for (GrB_Matrix& w : weights_) GrB_Matrix_free(&w);
+  }
+  GraphBlasPeer(const GraphBlasPeer&) = delete;
+  GraphBlasPeer& operator=(const GraphBlasPeer&) = delete;
+
+  std::vector<Index> run() override {
+    GrB_Matrix y = nullptr;
+    check(GrB_Matrix_dup(&y, y0_), "copying the inputs");
+    for (std::size_t l = 0; l < weights_.size(); ++l) {
+      check(GrB_mxm(y, nullptr, nullptr, GrB_PLUS_TIMES_SEMIRING_FP32, y, weights_[l], nullptr), "mxm");
+      check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_PLUS_FP32, y, bias_[l], nullptr), "adding the bias");
+      check(GrB_Matrix_select_FP32(y, nullptr, nullptr, GrB_VALUEGT_FP32, y, 0.0f, nullptr), "keeping the positive");
+      check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_MIN_FP32, y, cap_, nullptr), "capping");
+    }
+    check(GrB_Matrix_wait(y, GrB_MATERIALIZE), "waiting");
+    GrB_Vector any = nullptr;
+    check(GrB_Vector_new(&any, GrB_FP32, inputs_), "a vector");
+    check(GrB_Matrix_reduce_Monoid(any, nullptr, nullptr, GrB_MAX_MONOID_FP32, y, nullptr), "reducing");
+    GrB_Index count = 0;
+    check(GrB_Vector_nvals(&count, any), "counting");
+    std::vector<GrB_Index> rows(count);
+    std::vector<float> values(count);
+    check(GrB_Vector_extractTuples_FP32(rows.data(), values.data(), &count, any), "extracting");
+    GrB_Vector_free(&any);
+    GrB_Matrix_free(&y);
+    return {rows.begin(), rows.end()};
+  }
+
+ private:
+  GrB_Matrix make_inputs(const InputRows& inputs) const {
+    const auto entries = static_cast<std::size_t>(inputs.nnz());
+    std::vector<GrB_Index> row(entries), column(entries);
+    std::vector<float> value(entries, 1.0f);
+    std::size_t at = 0;
+    for (Index r = 0; r < inputs.rows; ++r)
+      for (const std::uint16_t c : inputs.row_columns(r)) {
+        if (!inputs.binary()) value[at] = inputs.value[at];
+        row[at] = static_cast<GrB_Index>(r);
+        column[at++] = c;
+      }
+    return build(inputs_, neurons_, row, column, value);
+  }
+
+  static GrB_Matrix make_weights(const Layer& layer) {
+    const auto entries = static_cast<std::size_t>(layer.weights.nnz());
+    std::vector<GrB_Index> row(entries), column(entries);
+    for (Index j = 0; j < layer.outputs(); ++j)
+      for (auto e = static_cast<std::size_t>(layer.weights.row_begin[static_cast<std::size_t>(j)]);
+           e < static_cast<std::size_t>(layer.weights.row_begin[static_cast<std::size_t>(j) + 1]); ++e) {
+        row[e] = static_cast<GrB_Index>(layer.weights.column[e]);  // Y·W: W is inputs × outputs
+        column[e] = static_cast<GrB_Index>(j);
+      }
+    return build(static_cast<GrB_Index>(layer.inputs()), static_cast<GrB_Index>(layer.outputs()), row, column,
+                 layer.weights.value);
+  }
+
+  static GrB_Matrix build(GrB_Index rows, GrB_Index cols, const std::vector<GrB_Index>& row,
+                          const std::vector<GrB_Index>& column, const std::vector<float>& value) {
+    GrB_Matrix matrix = nullptr;
+    check(GrB_Matrix_new(&matrix, GrB_FP32, rows, cols), "a matrix");
+    check(GrB_Matrix_build_FP32(matrix, row.data(), column.data(), value.data(), row.size(), GrB_PLUS_FP32), "building");
+    check(GrB_Matrix_wait(matrix, GrB_MATERIALIZE), "waiting");
+    return matrix;
+  }
+
+  GrB_Index inputs_, neurons_;
+  GrB_Matrix y0_ = nullptr;
+  std::vector<GrB_Matrix> weights_;
+  std::vector<float> bias_;
+  float cap_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, const InputRows& inputs, int threads) {
+  return std::make_unique<GraphBlasPeer>(network, inputs, threads);
+}
+
+}  // namespace filigree

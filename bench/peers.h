@@ -1,0 +1,28 @@
+// The peers, one function each. Those that were not built do not exist: see the definitions FILIGREE_HAS_*.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "network/layer_source.h"
+#include "sparse/input_rows.h"
+
+namespace filigree {
+
+// A peer holds the network and the inputs in its own format; run() goes from there to the categories.
+class ChallengePeer {
+ public:
+  virtual ~ChallengePeer() = default;
+  virtual std::vector<Index> run() = 0;
+};
+
+// SuiteSparse:GraphBLAS, four calls per layer: multiply, add the bias, keep the positive, cap.
+std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, const InputRows& inputs, int threads);
+
+// Eigen's sparse matrices: product, then bias and cap over the entries, pruned. Eigen runs it on one thread.
+std::unique_ptr<ChallengePeer> make_eigen_peer(const LayerSource& network, const InputRows& inputs);
+
+// Multiply-adds per second of oneDNN's float GEMM at n×n×n, median of several.
+double dense_fma_rate(Index n, int threads, int repeat);
+
+}  // namespace filigree

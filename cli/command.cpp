@@ -1,0 +1,148 @@
+#include "cli/command.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+
+namespace filigree::cli {
+
+void Common::add_to(CLI::App& app) {
+  app.add_option("--threads", threads, "threads to use; 0: every core")->check(CLI::Range(0, 4096));
+  app.add_option("--json", json, "write the result to this file as JSON")->type_name("FILE");
+  app.add_flag("--quiet,-q", quiet, "print errors only");
+}
+
+void Common::write_json(const nlohmann::json& result) const {
+  if (!json.empty()) write_file(json, result.dump(2) + "\n");
+}
+
+void ChallengeArguments::add_to(CLI::App& app, bool with_layers) {
+  app.add_option("--neurons", source.neurons, "neurons per layer, and pixels per image")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  if (with_layers)
+    app.add_option("--layers", source.layers, "layers; without it 120, or as many as --data has")
+        ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--inputs", inputs, "only the first so many images")->check(CLI::Range(1, 1 << 24));
+  app.add_option("--mnist", source.mnist, "directory with MNIST's idx files; without it digits are drawn")
+      ->type_name("DIR");
+  app.add_option("--seed", source.seed, "seed of generated networks and drawn digits")->capture_default_str();
+}
+
+ChallengeInputs ChallengeArguments::parsed() const {
+  ChallengeInputs result = source;
+  if (inputs > 0) result.inputs = inputs;
+  return result;
+}
+
+void print_line(const Common& common, std::string_view label, const std::string& text) {
+  if (!common.quiet) fmt::print("{:<11} {}\n", label, text);
+}
+
+std::string with_commas(std::int64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string result;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const std::size_t left = digits.size() - i;
+    if (i > 0 && left % 3 == 0 && digits[i - 1] != '-') result += ',';
+    result += digits[i];
+  }
+  return result;
+}
+
+std::string short_seconds(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.1f} µs", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+std::string short_rate(double per_second) {
+  constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P"};
+  int unit = 0;
+  while (per_second >= 1000 && unit < 5) {
+    per_second /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", per_second, kUnits[unit]);
+}
+
+std::string short_bytes(std::uint64_t bytes) {
+  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  const auto size = static_cast<double>(bytes);
+  return size >= kGiB ? fmt::format("{:.2f} GiB", size / kGiB) : fmt::format("{:.1f} MiB", size / kGiB * 1024);
+}
+
+nlohmann::json to_json(const ChallengeResult& r) {
+  return {{"network", r.network},
+          {"images", r.images},
+          {"neurons", r.neurons},
+          {"layers", r.layers},
+          {"inputs", r.inputs},
+          {"connections", r.connections},
+          {"engine", r.engine == Engine::plain ? "plain" : "compiled"},
+          {"threads", r.threads},
+          {"seconds", r.seconds},
+          {"seconds_all", r.seconds_all},
+          {"rate", r.rate},
+          {"load_seconds", r.load_seconds},
+          {"compile_seconds", r.compile_seconds},
+          {"compiled_connections", r.compiled_connections},
+          {"streamed", r.streamed},
+          {"categories", r.categories.size()},
+          {"verified", r.verified},
+          {"checked_rows", r.checked_rows},
+          {"mismatches", r.mismatches.size()},
+          {"settled_plain", r.settled_plain},
+          {"live_rows", r.live_rows},
+          {"distinct_rows", r.distinct_rows},
+          {"peak_memory_bytes", r.peak_memory_bytes},
+          {"processor", r.processor}};
+}
+
+void print_result(const Common& common, const ChallengeResult& r) {
+  const auto [fastest, slowest] = std::minmax_element(r.seconds_all.begin(), r.seconds_all.end());
+  const bool plain = r.engine == Engine::plain;
+  print_line(common, "network", fmt::format("{}: {} connections", r.network, with_commas(r.connections)));
+  print_line(common, "inputs", fmt::format("{} of {}", with_commas(r.inputs), r.images));
+  print_line(common, "engine",
+             plain ? fmt::format("plain, {} threads{}", r.threads, r.streamed ? ", layers streamed" : "")
+                   : fmt::format("compiled to {} connections, {} threads", with_commas(r.compiled_connections), r.threads));
+  print_line(common, "categories", with_commas(static_cast<std::int64_t>(r.categories.size())));
+  if (r.settled_plain > 0)
+    print_line(common, "", fmt::format("{} on the edge of rounding, settled in the plain order", r.settled_plain));
+  if (r.verified == "official") {
+    print_line(common, "checked", fmt::format("against the official list: {}",
+                                              r.mismatches.empty() ? "the same" : fmt::format("{} rows differ", r.mismatches.size())));
+  } else if (r.verified == "reference") {
+    print_line(common, "checked",
+               fmt::format("{} rows against the double-precision reference: {}", with_commas(r.checked_rows),
+                           r.mismatches.empty() ? "the same" : fmt::format("{} differ", r.mismatches.size())));
+  } else {
+    print_line(common, "checked", "no");
+  }
+  print_line(common, "time",
+             r.seconds_all.size() == 1
+                 ? short_seconds(r.seconds)
+                 : fmt::format("{} (median of {}, {} to {})", short_seconds(r.seconds), r.seconds_all.size(),
+                               short_seconds(*fastest), short_seconds(*slowest)));
+  print_line(common, "rate", fmt::format("{}connections/s", short_rate(r.rate)));
+  print_line(common, "before",
+             fmt::format("load {}, {} {}", short_seconds(r.load_seconds), plain ? "pack" : "compile",
+                         short_seconds(r.compile_seconds)));
+  print_line(common, "memory", fmt::format("{} at most", short_bytes(r.peak_memory_bytes)));
+}
+
+int report_mismatches(const ChallengeResult& r) {
+  if (r.mismatches.empty()) return 0;
+  constexpr std::size_t kShown = 20;
+  std::string rows;
+  for (std::size_t i = 0; i < r.mismatches.size() && i < kShown; ++i)
+    rows += fmt::format("{}{}", i == 0 ? "" : ", ", r.mismatches[i] + 1);
+  if (r.mismatches.size() > kShown) rows += fmt::format(", … ({} in all)", r.mismatches.size());
+  fmt::print(stderr, "filigree: wrong answer: the categories differ from the {} in these rows (counted from 1): {}\n",
+             r.verified == "official" ? "official list" : "double-precision reference", rows);
+  return 1;
+}
+
+}  // namespace filigree::cli

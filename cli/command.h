@@ -1,0 +1,59 @@
+// What all commands share: common options, output, progress.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "filigree/filigree.h"
+
+namespace filigree::cli {
+
+// Options every command has.
+struct Common {
+  int threads = 0;
+  bool quiet = false;
+  std::string json;
+
+  void add_to(CLI::App& app);
+  // Writes `result` to the --json file, if one was asked for.
+  void write_json(const nlohmann::json& result) const;
+};
+
+// What main gives a command when it runs.
+struct Context {
+  std::stop_token stop;
+};
+
+using Run = std::function<int(const Context&)>;
+
+// Each adds its subcommand and returns what to call if that was chosen.
+Run add_demo(CLI::App& app);
+Run add_challenge(CLI::App& app);
+Run add_generate(CLI::App& app);
+Run add_compile(CLI::App& app);
+Run add_info(CLI::App& app);
+Run add_bench(CLI::App& app);
+
+// Options that say which challenge to run, shared by several commands.
+struct ChallengeArguments {
+  ChallengeInputs source;
+  Index inputs = 0;
+  void add_to(CLI::App& app, bool with_layers = true);
+  ChallengeInputs parsed() const;
+};
+
+// A line of the summary on standard output, unless quiet.
+void print_line(const Common& common, std::string_view label, const std::string& text);
+
+std::string with_commas(std::int64_t number);   // 60,000
+std::string short_seconds(double seconds);      // "12.3 ms"
+std::string short_rate(double per_second);      // "19.1 T"
+std::string short_bytes(std::uint64_t bytes);   // "1.5 GiB"
+
+nlohmann::json to_json(const ChallengeResult& result);
+void print_result(const Common& common, const ChallengeResult& result);
+int report_mismatches(const ChallengeResult& result);  // prints them; the exit code
+
+}  // namespace filigree::cli

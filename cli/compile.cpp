@@ -1,0 +1,63 @@
+// filigree compile: the exact passes, from model file to model file.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+
+namespace filigree::cli {
+
+namespace {
+
+struct Arguments {
+  Common common;
+  std::string model, out;
+  Index neurons = 0, layers = 0;
+};
+
+int run(const Arguments& arguments, const Context& context) {
+  set_threads(arguments.common.threads);
+  const Network network = load(arguments.model, arguments.neurons, arguments.layers);
+  const CompileResult result = [&] {
+    ProgressDisplay display(arguments.common.quiet);
+    return compile_network(network, display.observer(context.stop));
+  }();
+  nlohmann::json passes = nlohmann::json::array();
+  for (const CompilePass& pass : result.passes) {
+    print_line(arguments.common, "pass",
+               fmt::format("{}: {} neurons, {} connections removed", pass.name, with_commas(pass.neurons_removed),
+                           with_commas(pass.connections_removed)));
+    passes.push_back({{"name", pass.name},
+                      {"neurons_removed", pass.neurons_removed},
+                      {"connections_removed", pass.connections_removed}});
+  }
+  print_line(arguments.common, "connections",
+             fmt::format("{} → {} ({:.2f} %)", with_commas(result.connections_before), with_commas(result.connections_after),
+                         result.connections_before == 0 ? 100.0
+                                                        : 100.0 * static_cast<double>(result.connections_after) /
+                                                              static_cast<double>(result.connections_before)));
+  if (!arguments.out.empty()) {
+    save(result.network, arguments.out);
+    print_line(arguments.common, "written", arguments.out);
+  }
+  arguments.common.write_json({{"connections_before", result.connections_before},
+                               {"connections_after", result.connections_after},
+                               {"passes", passes}});
+  return 0;
+}
+
+}  // namespace
+
+Run add_compile(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("compile", "rewrite a network exactly: fewer neurons and connections, same outputs");
+  command->add_option("model", arguments->model, "model file, or a directory in the official layout")->required();
+  command->add_option("--out", arguments->out, "write the compiled model to this file")->type_name("FILE");
+  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory");
+  command->add_option("--layers", arguments->layers, "only the first so many layers of a directory");
+  arguments->common.add_to(*command);
+  return [arguments](const Context& context) { return run(*arguments, context); };
+}
+
+}  // namespace filigree::cli

@@ -1,0 +1,74 @@
+// filigree generate: networks, images and whole challenge directories.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+
+namespace filigree::cli {
+
+namespace {
+
+struct Arguments {
+  Common common;
+  ChallengeArguments challenge;
+  std::string out;
+  bool gzip = false;
+};
+
+using Shared = std::shared_ptr<Arguments>;
+
+int run(const Arguments& arguments, const Context& context, const std::string& what,
+        const std::function<void(const ChallengeInputs&, const Observer&)>& write) {
+  set_threads(arguments.common.threads);
+  const ChallengeInputs source = arguments.challenge.parsed();
+  {
+    ProgressDisplay display(arguments.common.quiet);
+    write(source, display.observer(context.stop));
+  }
+  print_line(arguments.common, "written", fmt::format("{} to {}", what, arguments.out));
+  arguments.common.write_json({{"written", arguments.out},
+                               {"what", what},
+                               {"neurons", source.neurons},
+                               {"layers", source.layers == 0 ? 120 : source.layers},
+                               {"seed", source.seed}});
+  return 0;
+}
+
+}  // namespace
+
+Run add_generate(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("generate", "make RadiX-Net networks, challenge images, official files");
+  command->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help, const char* target) {
+    auto arguments = std::make_shared<Arguments>();
+    CLI::App* sub = command->add_subcommand(name, help);
+    arguments->challenge.add_to(*sub, std::string_view(name) != "images");
+    sub->add_option("--out", arguments->out, "where to write it")->required()->type_name(target);
+    arguments->common.add_to(*sub);
+    return std::pair(sub, arguments);
+  };
+  const auto [network, network_arguments] = add("network", "a RadiX-Net as a model file", "FILE.safetensors");
+  const auto [images, images_arguments] = add("images", "challenge images as TSV (.gz compresses)", "FILE.tsv");
+  const auto [files, files_arguments] =
+      add("challenge-files", "layers, images and reference categories in the official layout", "DIR");
+  files->add_flag("--gzip", files_arguments->gzip, "compress every file");
+
+  return [=](const Context& context) {
+    if (network->parsed())
+      return run(*network_arguments, context, "network", [&](const ChallengeInputs& source, const Observer& observer) {
+        save(radix_net(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed), network_arguments->out,
+             observer);
+      });
+    if (images->parsed())
+      return run(*images_arguments, context, "images", [&](const ChallengeInputs& source, const Observer& observer) {
+        write_challenge_images(source, images_arguments->out, observer);
+      });
+    return run(*files_arguments, context, "challenge files", [&](const ChallengeInputs& source, const Observer& observer) {
+      write_challenge_files(source, files_arguments->out, files_arguments->gzip, observer);
+    });
+  };
+}
+
+}  // namespace filigree::cli

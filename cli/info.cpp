@@ -1,0 +1,100 @@
+// filigree info: what is in a model.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+
+namespace filigree::cli {
+
+namespace {
+
+struct Arguments {
+  Common common;
+  std::string model;
+  Index neurons = 0, layers = 0;
+  bool all = false;
+};
+
+constexpr Index kShownLayers = 12;
+
+std::string activation_text(const LayerInfo& layer) {
+  if (layer.activation == Activation::identity) return "identity";
+  return std::isfinite(layer.cap) ? fmt::format("relu ≤ {}", layer.cap) : "relu";
+}
+
+int run(const Arguments& arguments, const Context& context) {
+  set_threads(arguments.common.threads);
+  const Common& common = arguments.common;
+  if (arguments.model.empty()) {
+    print_line(common, "filigree", version());
+    print_line(common, "processor", processor_name());
+    print_line(common, "SIMD", simd_name());
+    print_line(common, "threads", std::to_string(threads()));
+    common.write_json({{"version", version()}, {"processor", processor_name()}, {"simd", simd_name()}, {"threads", threads()}});
+    return 0;
+  }
+  const Network network = load(arguments.model, arguments.neurons, arguments.layers);
+  Offset connections = 0;
+  nlohmann::json layers = nlohmann::json::array();
+  std::vector<LayerInfo> infos;
+  for (Index l = 0; l < network.layers(); ++l) {
+    if (context.stop.stop_requested()) throw Cancelled();
+    const LayerInfo& layer = infos.emplace_back(network.layer_info(l));
+    connections += layer.connections;
+    layers.push_back({{"inputs", layer.inputs},
+                      {"outputs", layer.outputs},
+                      {"connections", layer.connections},
+                      {"distinct_neurons", layer.distinct_neurons},
+                      {"unread_inputs", layer.unread_inputs},
+                      {"smallest_fan_in", layer.smallest_fan_in},
+                      {"largest_fan_in", layer.largest_fan_in},
+                      {"smallest_weight", layer.smallest_weight},
+                      {"largest_weight", layer.largest_weight},
+                      {"activation", layer.activation == Activation::relu ? "relu" : "identity"},
+                      {"cap", layer.cap}});
+  }
+  print_line(common, "network", network.describe());
+  print_line(common, "shape", fmt::format("{} inputs, {} layers, {} outputs{}", with_commas(network.inputs()),
+                                          with_commas(network.layers()), with_commas(network.outputs()),
+                                          network.compiled() ? " (compiled: mapped onto fewer)" : ""));
+  print_line(common, "connections", with_commas(connections));
+  if (!common.quiet) {
+    fmt::print("\n{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>12}\n", "layer", "inputs", "outputs", "connections",
+               "fan-in", "distinct", "weights", "activation");
+    const Index shown = arguments.all ? network.layers() : std::min(network.layers(), kShownLayers);
+    for (Index l = 0; l < shown; ++l) {
+      const LayerInfo& layer = infos[static_cast<std::size_t>(l)];
+      const std::string fan_in = layer.smallest_fan_in == layer.largest_fan_in
+                                     ? std::to_string(layer.largest_fan_in)
+                                     : fmt::format("{}–{}", layer.smallest_fan_in, layer.largest_fan_in);
+      const std::string weights = layer.uniform ? fmt::format("{:.6g}", layer.largest_weight)
+                                                : fmt::format("{:.4g} … {:.4g}", layer.smallest_weight, layer.largest_weight);
+      fmt::print("{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>12}\n", l + 1, layer.inputs, layer.outputs,
+                 with_commas(layer.connections), fan_in, layer.distinct_neurons, weights, activation_text(layer));
+    }
+    if (shown < network.layers()) fmt::print("  … {} more layers; --all shows them\n", network.layers() - shown);
+  }
+  common.write_json({{"network", network.describe()},
+                     {"inputs", network.inputs()},
+                     {"outputs", network.outputs()},
+                     {"compiled", network.compiled()},
+                     {"connections", connections},
+                     {"layers", layers}});
+  return 0;
+}
+
+}  // namespace
+
+Run add_info(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("info", "what is in a model, or, without one, what machine this is");
+  command->add_option("model", arguments->model, "model file, or a directory in the official layout");
+  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory");
+  command->add_option("--layers", arguments->layers, "only the first so many layers of a directory");
+  command->add_flag("--all", arguments->all, "list every layer");
+  arguments->common.add_to(*command);
+  return [arguments](const Context& context) { return run(*arguments, context); };
+}
+
+}  // namespace filigree::cli

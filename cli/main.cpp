@@ -1,0 +1,86 @@
+// The program: finds the command, runs it, turns what went wrong into a message and an exit code.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <new>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace {
+
+// Ctrl-C and kill ask the running command to stop; a second one ends the program at once. Signals are taken by a
+// thread of their own, where everything is allowed.
+class SignalWatch {
+ public:
+  SignalWatch() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);  // before any other thread starts: all inherit it
+    std::thread([this] {
+      int signal = 0;
+      sigwait(&signals_, &signal);
+      stop_.request_stop();
+      sigwait(&signals_, &signal);
+      _exit(1);
+    }).detach();
+  }
+  std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  sigset_t signals_{};
+  std::stop_source stop_;
+};
+
+int run(int argc, char** argv, const filigree::cli::Context& context) {
+  using namespace filigree::cli;
+  CLI::App app("filigree: sparse neural networks, run exactly and fast", "filigree");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", filigree::version());
+  app.set_help_all_flag("--help-all", "help for every command");
+  app.get_formatter()->column_width(34);
+  std::vector<std::pair<CLI::App*, Run>> commands;
+  for (const auto& add : {add_demo, add_challenge, add_generate, add_compile, add_info, add_bench}) {
+    Run command = add(app);
+    commands.emplace_back(app.get_subcommands({}).back(), std::move(command));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {
+    return app.exit(e);  // --help, --version
+  } catch (const CLI::ParseError& e) {
+    fmt::print(stderr, "filigree: {}\nTry filigree --help, or filigree COMMAND --help.\n", e.what());
+    return 2;
+  }
+  for (const auto& [command, start] : commands)
+    if (command->parsed()) return start(context);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static SignalWatch signals;
+  try {
+    const int code = run(argc, argv, {signals.token()});
+    if (std::fflush(stdout) != 0) {
+      fmt::print(stderr, "filigree: cannot write to standard output\n");
+      return 1;
+    }
+    return code;
+  } catch (const std::invalid_argument& e) {
+    fmt::print(stderr, "filigree: {}\n", e.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "filigree: out of memory; try a smaller --memory-limit or fewer --inputs\n");
+    return 1;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "filigree: {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,91 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace filigree::cli {
+
+namespace {
+
+constexpr double kBarInterval = 0.1;    // seconds between two drawings
+constexpr double kLineInterval = 10.0;  // between two lines where there is no terminal
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+int terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string duration(double seconds) {
+  if (seconds < 60) return fmt::format("{:.0f} s", seconds);
+  const auto whole = static_cast<long>(seconds);
+  return fmt::format("{}:{:02} min", whole / 60, whole % 60);
+}
+
+std::string count(double x) {
+  return x >= 1e6 ? fmt::format("{:.1f}M", x / 1e6) : x >= 1e4 ? fmt::format("{:.0f}k", x / 1e3) : fmt::format("{:.0f}", x);
+}
+
+}  // namespace
+
+ProgressDisplay::ProgressDisplay(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressDisplay::~ProgressDisplay() { clear(); }
+
+Observer ProgressDisplay::observer(std::stop_token stop) {
+  Observer observer;
+  observer.stop = std::move(stop);
+  if (!quiet_) observer.progress = [this](const Progress& progress) { show(progress); };
+  return observer;
+}
+
+void ProgressDisplay::clear() {
+  if (drawn_) std::fputs("\r\x1b[K", stderr);
+  drawn_ = false;
+}
+
+void ProgressDisplay::show(const Progress& progress) {
+  const double time = now();
+  if (progress.stage != stage_) {
+    stage_ = progress.stage;
+    stage_began_ = shown_at_ = time;  // what takes no time is not worth showing
+  }
+  if (progress.done >= progress.total) return clear();
+  if (time - shown_at_ < (terminal_ ? kBarInterval : kLineInterval)) return;
+  shown_at_ = time;
+
+  const double elapsed = time - stage_began_;
+  const double share = progress.total > 0 ? std::clamp(progress.done / progress.total, 0.0, 1.0) : 0.0;
+  std::string facts = fmt::format("{:3.0f} %", 100 * share);
+  if (!progress.unit.empty())
+    facts += fmt::format("  {}/{} {}", count(progress.done), count(progress.total), progress.unit);
+  if (progress.done > 0 && elapsed > 0) {
+    if (!progress.unit.empty()) facts += fmt::format("  {}/s", count(progress.done / elapsed));
+    facts += fmt::format("  {} left", duration(elapsed / share - elapsed));
+  }
+  if (!terminal_) {
+    fmt::print(stderr, "{}: {}\n", stage_, facts);
+    return;
+  }
+  const int width = terminal_width() - 1;
+  const int bar = std::min(40, width - static_cast<int>(stage_.size() + facts.size()) - 5);
+  std::string line = stage_ + " ";
+  if (bar >= 8) {
+    const int full = static_cast<int>(share * bar);
+    line += fmt::format("[{}{}] ", std::string(static_cast<std::size_t>(full), '#'),
+                        std::string(static_cast<std::size_t>(bar - full), '.'));
+  }
+  line += facts;
+  if (static_cast<int>(line.size()) > width) line.resize(static_cast<std::size_t>(std::max(0, width)));
+  fmt::print(stderr, "\r\x1b[K{}", line);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+}  // namespace filigree::cli

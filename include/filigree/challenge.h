@@ -1,0 +1,69 @@
+// The Sparse DNN Graph Challenge: run it, check it, write its files.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+enum class Engine { plain, compiled };
+enum class Check { automatic, full, none };
+
+struct ChallengeInputs {
+  Index neurons = 1024;             // pixels of an image, too
+  Index layers = 0;                 // 0: 120, or as many as the files have
+  std::optional<Index> inputs;      // the first so many images; default all, 60000 if generated
+  std::filesystem::path data = {};  // official files; empty: generate the network
+  std::filesystem::path mnist = {}; // MNIST's idx files; empty: embedded digits
+  std::uint64_t seed = 1;
+};
+
+struct ChallengeOptions {
+  ChallengeInputs source = {};
+  Engine engine = Engine::compiled;
+  bool filter = true;
+  bool merge_rows = true;
+  int repeat = 1;
+  std::uint64_t memory_limit = 0;  // bytes; 0: three quarters of the machine's
+  Check check = Check::automatic;
+};
+
+struct ChallengeResult {
+  std::string network, images;  // what was run
+  Index neurons = 0, layers = 0, inputs = 0;
+  Offset connections = 0;
+  Engine engine = Engine::compiled;
+  int threads = 0;
+  double seconds = 0;                // median of seconds_all
+  std::vector<double> seconds_all;   // inputs and network in memory → category list in memory
+  double rate = 0;                   // inputs × connections / seconds
+  double load_seconds = 0, compile_seconds = 0;
+  Offset compiled_connections = 0;   // of the network that was run
+  bool streamed = false;             // layers were made or read while running
+  std::vector<Index> categories;     // 0-based, ascending
+  std::string verified = "none";     // "official", "reference", "none"
+  Offset checked_rows = 0;
+  std::vector<Index> mismatches;     // rows (0-based) whose category differs from the truth
+  Offset settled_plain = 0;          // rows whose fate only the plain order of summation decides
+  std::vector<Offset> live_rows, distinct_rows;  // per layer
+  std::uint64_t peak_memory_bytes = 0;
+  std::string processor;
+};
+
+// Throws std::invalid_argument on options that make no sense, Error on everything else that goes wrong.
+ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer = {});
+
+// Files, all atomic. Names that end in .gz are compressed.
+void write_category_file(const std::filesystem::path& path, std::span<const Index> categories);
+void write_challenge_images(const ChallengeInputs& source, const std::filesystem::path& path,
+                            const Observer& observer = {});
+// The official layout: layers, images and the categories that the double-precision reference finds.
+void write_challenge_files(const ChallengeInputs& source, const std::filesystem::path& directory, bool gzip,
+                           const Observer& observer = {});
+
+}  // namespace filigree

@@ -1,0 +1,9 @@
+// Everything public.
+#pragma once
+
+#include "filigree/bench.h"
+#include "filigree/challenge.h"
+#include "filigree/network.h"
+#include "filigree/plan.h"
+#include "filigree/runtime.h"
+#include "filigree/vocabulary.h"

@@ -1,0 +1,63 @@
+// Networks: load and save them, make them from arrays or by the RadiX-Net recipe, look inside.
+#pragma once
+
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+// One layer, as arrays: y = activation(W x + b). W is CSR with one row per output neuron.
+struct LayerArrays {
+  Index inputs = 0, outputs = 0;
+  std::vector<Offset> row_begin;  // outputs + 1
+  std::vector<Index> column;      // ascending within a row
+  std::vector<float> value;
+  std::vector<float> bias;  // outputs
+  Activation activation = Activation::relu;
+  float cap = std::numeric_limits<float>::infinity();  // relu: min(max(z, 0), cap)
+};
+
+struct LayerInfo {
+  Index inputs = 0, outputs = 0;
+  Offset connections = 0;
+  Index smallest_fan_in = 0, largest_fan_in = 0;
+  Index unread_inputs = 0;      // nobody in this layer reads them
+  Index distinct_neurons = 0;   // that differ in connections, weights or bias
+  float smallest_weight = 0, largest_weight = 0;
+  bool uniform = false;  // all weights are the same
+  Activation activation = Activation::relu;
+  float cap = 0;
+};
+
+// A network that cannot be changed; copies share it.
+class Network {
+ public:
+  struct Impl;
+  explicit Network(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+  Index inputs() const;
+  Index outputs() const;
+  Index layers() const;
+  std::string describe() const;
+  bool compiled() const;  // inputs and outputs are mapped onto fewer ones
+  LayerInfo layer_info(Index layer) const;
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+Network make_network(std::vector<LayerArrays> layers);
+Network radix_net(Index neurons, Index layers, std::uint64_t seed);
+
+// A model file (safetensors), or a directory in the official challenge layout, whose `neurons` must be given.
+Network load(const std::filesystem::path& path, Index neurons = 0, Index layers = 0);
+void save(const Network& network, const std::filesystem::path& path, const Observer& observer = {});
+
+}  // namespace filigree

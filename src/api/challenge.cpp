@@ -1,0 +1,158 @@
+#include "filigree/challenge.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+#include "api/challenge_setup.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/system.h"
+#include "infer/reference.h"
+#include "io/challenge_files.h"
+
+namespace filigree {
+
+namespace {
+
+// Rows to check by the reference: what it may cost is bounded, and rows on both sides are among them.
+std::vector<Index> sample_rows(const std::vector<Index>& categories, Index rows, Offset connections) {
+  // A row that lives costs every connection, about a nanosecond each; one that dies costs a few layers.
+  const auto live_budget =
+      static_cast<std::size_t>(std::clamp<Offset>(4'000'000'000 / std::max<Offset>(1, connections), 2, 128));
+  constexpr std::size_t kDead = 128;
+  std::vector<Index> all(static_cast<std::size_t>(rows));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Index> dead;
+  std::ranges::set_difference(all, categories, std::back_inserter(dead));
+  std::vector<Index> sample;
+  const auto take = [&](const std::vector<Index>& from, std::size_t count) {
+    const std::size_t step = std::max<std::size_t>(1, from.size() / std::max<std::size_t>(1, count));
+    for (std::size_t i = 0; i < from.size() && i / step < count; i += step) sample.push_back(from[i]);
+  };
+  take(categories, live_budget);
+  take(dead, kDead);
+  std::ranges::sort(sample);
+  return sample;
+}
+
+std::vector<Index> difference(const std::vector<Index>& a, const std::vector<Index>& b) {
+  std::vector<Index> either;
+  std::ranges::set_symmetric_difference(a, b, std::back_inserter(either));
+  return either;
+}
+
+void check(const ChallengeOptions& options, const ChallengeData& data, ChallengeResult& result,
+           const Observer& observer) {
+  if (options.check == Check::none) return;
+  if (data.truth) {
+    result.verified = "official";
+    result.checked_rows = data.images.rows;
+    result.mismatches = difference(result.categories, *data.truth);
+    if (options.check == Check::automatic) return;
+  }
+  std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  if (options.check == Check::automatic) rows = sample_rows(result.categories, data.images.rows, result.connections);
+  const ReferenceVerdict verdict = reference_verdict(*data.network, data.images, rows, observer);
+  std::vector<Index> found;
+  std::ranges::set_intersection(result.categories, rows, std::back_inserter(found));
+  // Rows whose fate depends on rounding may go either way; all others may not.
+  std::vector<Index> wrong;
+  std::ranges::set_difference(verdict.alive, found, std::back_inserter(wrong));
+  std::ranges::set_difference(found, verdict.possibly_alive, std::back_inserter(wrong));
+  if (!data.truth) {
+    result.verified = "reference";
+    result.checked_rows = static_cast<Offset>(rows.size());
+  }
+  result.mismatches.insert(result.mismatches.end(), wrong.begin(), wrong.end());
+  std::ranges::sort(result.mismatches);
+  result.mismatches.erase(std::ranges::unique(result.mismatches).begin(), result.mismatches.end());
+}
+
+}  // namespace
+
+ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer) {
+  if (options.repeat < 1) throw std::invalid_argument(fmt::format("repeat {} times", options.repeat));
+  ChallengeResult result;
+  result.engine = options.engine;
+  result.threads = threads();
+  result.processor = processor_name();
+
+  double start = seconds_now();
+  const ChallengeData data = load_challenge(options.source, observer);
+  result.load_seconds = seconds_now() - start;
+  result.network = data.network->describe();
+  result.images = data.images_from;
+  result.neurons = data.network->inputs();
+  result.layers = data.network->layers();
+  result.inputs = data.images.rows;
+
+  const std::uint64_t limit = memory_limit_or_default(options.memory_limit);
+  const auto input_bytes = static_cast<std::uint64_t>(data.images.nnz()) * sizeof(std::uint16_t);
+  if (input_bytes >= limit)
+    fail("the inputs alone take {} bytes, but the memory limit is {}", input_bytes, limit);
+  start = seconds_now();
+  const PreparedEngine engine = prepare_engine(options.engine, *data.network, (limit - input_bytes) / 2, observer);
+  result.compile_seconds = seconds_now() - start;
+  result.connections = engine.connections;
+  result.compiled_connections = engine.compiled_connections;
+  result.streamed = engine.streamed;
+
+  RunOptions run_options;
+  run_options.filter = options.filter;
+  run_options.merge_rows = options.merge_rows;
+  run_options.memory_limit = limit - input_bytes;
+  CategoryResult found;
+  for (int r = 0; r < options.repeat; ++r) {
+    start = seconds_now();
+    found = find_categories(engine.plan, data.images, run_options, observer);
+    result.seconds_all.push_back(seconds_now() - start);
+  }
+  result.seconds = median(result.seconds_all);
+  result.rate = static_cast<double>(result.inputs) * static_cast<double>(result.connections) / result.seconds;
+  result.categories = std::move(found.run.live);
+  result.live_rows = std::move(found.run.live_rows);
+  result.distinct_rows = std::move(found.run.distinct_rows);
+  result.settled_plain = found.settled_plain;
+  result.peak_memory_bytes = peak_memory_bytes();
+  check(options, data, result, observer);
+  return result;
+}
+
+void write_category_file(const std::filesystem::path& path, std::span<const Index> categories) {
+  write_categories(path, categories);
+}
+
+void write_challenge_images(const ChallengeInputs& source, const std::filesystem::path& path,
+                            const Observer& observer) {
+  std::string described;
+  write_images(path, load_challenge_images(source, described, observer));
+}
+
+void write_challenge_files(const ChallengeInputs& source, const std::filesystem::path& directory, bool gzip,
+                           const Observer& observer) {
+  const ChallengeData data = load_challenge(source, observer);
+  const auto name = [&](std::filesystem::path path) {
+    if (gzip) path += ".gz";
+    std::error_code error;
+    std::filesystem::create_directories(path.parent_path(), error);
+    if (error) fail("{}: cannot make this directory: {}", path.parent_path().string(), error.message());
+    return path;
+  };
+  const Index neurons = data.network->inputs();
+  const Index layers = data.network->layers();
+  for (Index l = 0; l < layers; ++l) {
+    observer.check_stop();
+    observer.report("write", l, layers, "layers");
+    write_layer(name(layer_path(directory, neurons, l + 1)), data.network->layer(l).weights.view());
+  }
+  observer.report("write", layers, layers, "layers");
+  write_images(name(images_path(directory, neurons)), data.images);
+  std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  write_categories(name(categories_path(directory, neurons, layers)),
+                   reference_categories(*data.network, data.images, rows, observer));
+}
+
+}  // namespace filigree

@@ -1,0 +1,138 @@
+#include "api/challenge_setup.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/system.h"
+#include "data/challenge_images.h"
+#include "data/digits.h"
+#include "io/challenge_files.h"
+#include "io/idx.h"
+#include "network/challenge.h"
+
+namespace filigree {
+
+namespace {
+
+Index side_of(Index neurons) {
+  const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(neurons))));
+  if (side * side != neurons)
+    throw std::invalid_argument(fmt::format("images have √neurons × √neurons pixels, but {} is no square", neurons));
+  return side;
+}
+
+InputRows images_from_mnist(const std::filesystem::path& directory, Index side, std::optional<Index> keep,
+                            const Observer& observer) {
+  if (side != 32 && side != 64 && side != 128 && side != 256)
+    throw std::invalid_argument(
+        fmt::format("MNIST becomes images of 1024, 4096, 16384 or 65536 pixels, not {}", side * side));
+  const auto path = directory / "train-images-idx3-ubyte";
+  const auto found = find_file(path);
+  if (!found) fail("{}: no such file, nor .gz", path.string());
+  const IdxArray array = read_idx(*found);
+  if (array.dims.size() != 3 || array.dims[1] != 28 || array.dims[2] != 28)
+    fail("{}: expected images of 28×28 pixels", found->string());
+  const auto count = static_cast<Index>(array.dims[0]);
+  if (keep.value_or(count) > count) fail("{}: {} images, but {} are asked for", found->string(), count, *keep);
+  return challenge_images(array.data, count, side, keep.value_or(count), observer);
+}
+
+}  // namespace
+
+InputRows load_challenge_images(const ChallengeInputs& source, std::string& described, const Observer& observer) {
+  if (source.inputs && *source.inputs < 1)
+    throw std::invalid_argument(fmt::format("{} inputs; at least one is needed", *source.inputs));
+  if (!source.data.empty()) {
+    const auto path = images_path(source.data, source.neurons);
+    const auto found = find_file(path);
+    if (found) {
+      described = found->string();
+      InputRows images = read_images(*found, source.neurons, source.inputs);
+      if (source.inputs && images.rows < *source.inputs)
+        fail("{}: {} images, but {} are asked for", described, images.rows, *source.inputs);
+      return images;
+    }
+    if (source.mnist.empty()) fail("{}: no such file, nor .gz", path.string());
+  }
+  const Index side = side_of(source.neurons);
+  if (!source.mnist.empty()) {
+    described = fmt::format("MNIST at {}×{}", side, side);
+    return images_from_mnist(source.mnist, side, source.inputs, observer);
+  }
+  described = fmt::format("embedded digits at {}×{}, seed {}", side, side, source.seed);
+  return digit_images(source.inputs.value_or(kChallengeInputs), side, source.seed, observer);
+}
+
+ChallengeData load_challenge(const ChallengeInputs& source, const Observer& observer) {
+  ChallengeData data;
+  if (source.layers < 0) throw std::invalid_argument(fmt::format("{} layers", source.layers));
+  if (source.data.empty()) {
+    data.network = std::make_shared<RadixNet>(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed);
+  } else {
+    data.network = std::make_shared<ChallengeFiles>(source.data, source.neurons, source.layers);
+  }
+  data.images = load_challenge_images(source, data.images_from, observer);
+  if (!source.data.empty()) {
+    const auto found = find_file(categories_path(source.data, source.neurons, data.network->layers()));
+    if (found) {
+      // The list is about all images of the file; a shorter run is checked against its part of it.
+      std::vector<Index> all = read_categories(*found, kMaxImages);
+      std::erase_if(all, [&](Index row) { return row >= data.images.rows; });
+      data.truth = std::move(all);
+    }
+  }
+  return data;
+}
+
+std::uint64_t memory_limit_or_default(std::uint64_t limit) {
+  return limit > 0 ? limit : physical_memory_bytes() / 4 * 3;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::uint64_t memory_limit,
+                              const Observer& observer) {
+  PreparedEngine prepared;
+  if (engine == Engine::plain) {
+    auto packed = plan_as_is(network, memory_limit, observer);
+    prepared.streamed = packed == nullptr;
+    for (Index l = 0; packed != nullptr && l < packed->layers(); ++l)
+      prepared.connections += packed->layer(l)->weights.nnz;
+    if (packed == nullptr) {
+      prepared.plan.plain = std::make_unique<StreamedPlan>(network);
+      for (Index l = 0; l < network.layers(); ++l) {
+        observer.check_stop();
+        prepared.connections += network.layer(l).weights.nnz();
+      }
+    } else {
+      prepared.plan.plain = std::move(packed);
+    }
+    prepared.compiled_connections = prepared.connections;
+    return prepared;
+  }
+  CompiledNetwork compiled = compile_network(network, observer);
+  prepared.connections = compiled.original_connections;
+  prepared.compiled_connections = compiled.connections();
+  prepared.plan.monotone = !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
+    return f.nonnegative && f.zero_stays_zero;
+  });
+  for (std::size_t o = 0; o < compiled.output_of.size(); ++o)
+    if (compiled.output_of[o] < 0 && compiled.output_constant[o] != 0) prepared.plan.always_live = true;
+  prepared.plan.input_of = std::move(compiled.input_of);
+  prepared.plan.compiled = plan_compiled(compiled, observer);
+  // For the rows that only the plain order settles. A few: worth a little memory, not much.
+  auto plain = plan_as_is(network, std::min<std::uint64_t>(memory_limit / 4, std::uint64_t{64} << 20), observer);
+  if (plain != nullptr) {
+    prepared.plan.plain = std::move(plain);
+  } else {
+    prepared.plan.plain = std::make_unique<StreamedPlan>(network);
+  }
+  return prepared;
+}
+
+}  // namespace filigree

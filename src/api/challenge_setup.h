@@ -1,0 +1,38 @@
+// The data of a challenge run: network, images and, where there is one, the official answer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "filigree/challenge.h"
+#include "infer/categories.h"
+#include "network/layer_source.h"
+#include "sparse/input_rows.h"
+
+namespace filigree {
+
+struct ChallengeData {
+  std::shared_ptr<const LayerSource> network;
+  InputRows images;
+  std::string images_from;
+  std::optional<std::vector<Index>> truth;  // official categories among the images
+};
+
+ChallengeData load_challenge(const ChallengeInputs& source, const Observer& observer);
+InputRows load_challenge_images(const ChallengeInputs& source, std::string& described, const Observer& observer);
+
+// Packs the network for the engine. `memory_limit` is what the layers may take.
+struct PreparedEngine {
+  CategoryPlan plan;
+  Offset connections = 0;           // of the original network
+  Offset compiled_connections = 0;  // of what is run
+  bool streamed = false;
+};
+PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::uint64_t memory_limit,
+                              const Observer& observer);
+
+std::uint64_t memory_limit_or_default(std::uint64_t limit);
+double median(std::vector<double> values);
+
+}  // namespace filigree

@@ -1,0 +1,100 @@
+#include "filigree/network.h"
+
+#include <algorithm>
+
+#include "api/network_impl.h"
+#include "base/error.h"
+#include "compile/merge_neurons.h"
+#include "network/challenge.h"
+#include "network/model_file.h"
+
+namespace filigree {
+
+namespace {
+
+Network wrap(std::shared_ptr<const LayerSource> source) {
+  return Network(std::make_shared<Network::Impl>(Network::Impl{std::move(source), {}, {}, {}}));
+}
+
+}  // namespace
+
+Index Network::inputs() const {
+  return impl_->input_of.empty() ? impl_->source->inputs() : static_cast<Index>(impl_->input_of.size());
+}
+
+Index Network::outputs() const {
+  if (!impl_->output_of.empty()) return static_cast<Index>(impl_->output_of.size());
+  return impl_->source->layer(impl_->source->layers() - 1).outputs();
+}
+
+Index Network::layers() const { return impl_->source->layers(); }
+std::string Network::describe() const { return impl_->source->describe(); }
+bool Network::compiled() const { return !impl_->input_of.empty(); }
+
+LayerInfo Network::layer_info(Index l) const {
+  if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
+  const Layer layer = impl_->source->layer(l);
+  LayerInfo info;
+  info.inputs = layer.inputs();
+  info.outputs = layer.outputs();
+  info.connections = layer.weights.nnz();
+  info.activation = layer.activation;
+  info.cap = layer.cap;
+  info.distinct_neurons = static_cast<Index>(find_distinct_rows(layer).first.size());
+  std::vector<char> read(static_cast<std::size_t>(layer.inputs()), 0);
+  for (const Index c : layer.weights.column) read[static_cast<std::size_t>(c)] = 1;
+  info.unread_inputs = static_cast<Index>(std::ranges::count(read, 0));
+  for (Index r = 0; r < layer.outputs(); ++r) {
+    const auto fan_in = static_cast<Index>(layer.weights.view().row_columns(r).size());
+    info.smallest_fan_in = r == 0 ? fan_in : std::min(info.smallest_fan_in, fan_in);
+    info.largest_fan_in = std::max(info.largest_fan_in, fan_in);
+  }
+  if (!layer.weights.value.empty()) {
+    const auto [smallest, largest] = std::ranges::minmax(layer.weights.value);
+    info.smallest_weight = smallest;
+    info.largest_weight = largest;
+    info.uniform = smallest == largest;
+  }
+  return info;
+}
+
+Network make_network(std::vector<LayerArrays> layers) {
+  std::vector<Layer> made;
+  for (LayerArrays& l : layers)
+    made.push_back({{l.outputs, l.inputs, std::move(l.row_begin), std::move(l.column), std::move(l.value)},
+                    std::move(l.bias),
+                    l.activation,
+                    l.cap});
+  return wrap(std::make_shared<MemoryLayers>(std::move(made)));
+}
+
+Network radix_net(Index neurons, Index layers, std::uint64_t seed) {
+  return wrap(std::make_shared<RadixNet>(neurons, layers, seed));
+}
+
+Network load(const std::filesystem::path& path, Index neurons, Index layers) {
+  if (std::filesystem::is_directory(path)) {
+    if (neurons <= 0)
+      throw std::invalid_argument(fmt::format("{} is a directory: say how many neurons its layers have", path.string()));
+    return wrap(std::make_shared<ChallengeFiles>(path, neurons, layers));
+  }
+  Model model = read_model(path);
+  auto source = std::make_shared<MemoryLayers>(std::move(model.layers), path.string());
+  return Network(std::make_shared<Network::Impl>(Network::Impl{std::move(source), std::move(model.input_of),
+                                                               std::move(model.output_of),
+                                                               std::move(model.output_constant)}));
+}
+
+void save(const Network& network, const std::filesystem::path& path, const Observer& observer) {
+  const Network::Impl& impl = network.impl();
+  Model model{{}, impl.input_of, impl.output_of, impl.output_constant};
+  for (Index l = 0; l < network.layers(); ++l) {
+    observer.check_stop();
+    observer.report("layers", l, network.layers(), "layers");
+    model.layers.push_back(impl.source->layer(l));
+  }
+  observer.report("layers", network.layers(), network.layers(), "layers");
+  write_model(path, model);
+}
+
+}  // namespace filigree

@@ -1,0 +1,123 @@
+#include "filigree/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "api/network_impl.h"
+#include "base/error.h"
+#include "compile/compile.h"
+#include "compile/plan.h"
+#include "infer/executor.h"
+
+namespace filigree {
+
+namespace {
+
+// The maps of a network that was compiled before, followed by those of this compilation.
+void compose_maps(const Network::Impl& outer, CompiledNetwork& inner) {
+  if (outer.input_of.empty()) return;
+  std::vector<Index> input_of = outer.input_of;
+  for (Index& i : input_of)
+    if (i >= 0) i = inner.input_of[static_cast<std::size_t>(i)];
+  std::vector<Index> output_of = outer.output_of;
+  std::vector<float> constant = outer.output_constant;
+  for (std::size_t o = 0; o < output_of.size(); ++o) {
+    if (output_of[o] < 0) continue;
+    const auto at = static_cast<std::size_t>(output_of[o]);
+    constant[o] = inner.output_constant[at];
+    output_of[o] = inner.output_of[at];
+  }
+  inner.input_of = std::move(input_of);
+  inner.output_of = std::move(output_of);
+  inner.output_constant = std::move(constant);
+}
+
+CompiledNetwork compile_with_maps(const Network& network, const Observer& observer) {
+  CompiledNetwork compiled = compile_network(*network.impl().source, observer);
+  compose_maps(network.impl(), compiled);
+  return compiled;
+}
+
+// Non-zero entries of dense rows.
+InputRows sparse_rows(std::span<const float> dense, Index width) {
+  InputRows rows;
+  rows.cols = width;
+  rows.rows = static_cast<Index>(dense.size() / static_cast<std::size_t>(width));
+  std::size_t entries = 0;
+  for (const float v : dense) entries += v != 0;
+  rows.column = Buffer<std::uint16_t>(entries);
+  rows.value = Buffer<float>(std::max<std::size_t>(1, entries));  // empty would mean ones
+  std::size_t at = 0;
+  for (Index r = 0; r < rows.rows; ++r) {
+    const auto row = dense.subspan(static_cast<std::size_t>(r) * static_cast<std::size_t>(width), static_cast<std::size_t>(width));
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (row[c] == 0) continue;
+      rows.column[at] = static_cast<std::uint16_t>(c);
+      rows.value[at++] = row[c];
+    }
+    rows.row_begin.push_back(static_cast<Offset>(at));
+  }
+  return rows;
+}
+
+}  // namespace
+
+struct Plan::Impl {
+  std::unique_ptr<ResidentPlan> layers;
+  std::vector<Index> input_of, output_of;
+  std::vector<float> output_constant;
+};
+
+CompileResult compile_network(const Network& network, const Observer& observer) {
+  CompiledNetwork compiled = compile_with_maps(network, observer);
+  std::vector<CompilePass> passes;
+  for (const PassReport& pass : compiled.passes) passes.push_back({pass.pass, pass.neurons, pass.connections});
+  const Offset after = compiled.connections();
+  auto source = std::make_shared<MemoryLayers>(std::move(compiled.layers), network.describe() + ", compiled");
+  Network result(std::make_shared<Network::Impl>(Network::Impl{std::move(source), std::move(compiled.input_of),
+                                                               std::move(compiled.output_of),
+                                                               std::move(compiled.output_constant)}));
+  return {std::move(result), std::move(passes), compiled.original_connections, after};
+}
+
+Plan compile(const Network& network, const Observer& observer) {
+  CompiledNetwork compiled = compile_with_maps(network, observer);
+  auto impl = std::make_shared<Plan::Impl>();
+  impl->input_of = std::move(compiled.input_of);
+  impl->output_of = std::move(compiled.output_of);
+  impl->output_constant = std::move(compiled.output_constant);
+  impl->layers = plan_compiled(compiled, observer);
+  return Plan(std::move(impl));
+}
+
+Index Plan::inputs() const { return static_cast<Index>(impl_->input_of.size()); }
+Index Plan::outputs() const { return static_cast<Index>(impl_->output_of.size()); }
+
+std::vector<float> Plan::run(std::span<const float> inputs, const Observer& observer) const {
+  const auto width = static_cast<std::size_t>(this->inputs());
+  if (inputs.size() % width != 0)
+    throw std::invalid_argument(fmt::format("{} values are not whole rows of {} inputs", inputs.size(), width));
+  if (this->inputs() > kMaxInputColumns)
+    fail("inputs of {} columns; {} is the most", width, kMaxInputColumns);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!std::isfinite(inputs[i])) fail("input {} of row {} is {}", i % width, i / width, inputs[i]);
+  const InputRows rows = sparse_rows(inputs, this->inputs());
+  const auto outputs = static_cast<std::size_t>(this->outputs());
+  std::vector<float> result(static_cast<std::size_t>(rows.rows) * outputs, 0.0f);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows.rows); ++r)
+    for (std::size_t o = 0; o < outputs; ++o)
+      if (impl_->output_of[o] < 0) result[r * outputs + o] = impl_->output_constant[o];
+  RunOptions options;
+  options.output = [&](Index row, const float* panel, Index lane) {
+    float* out = result.data() + static_cast<std::size_t>(row) * outputs;
+    for (std::size_t o = 0; o < outputs; ++o)
+      if (impl_->output_of[o] >= 0)
+        out[o] = panel[static_cast<std::size_t>(impl_->output_of[o]) * static_cast<std::size_t>(kPanelRows) +
+                       static_cast<std::size_t>(lane)];
+  };
+  filigree::run(*impl_->layers, rows, impl_->input_of, {}, options, observer);
+  return result;
+}
+
+}  // namespace filigree
