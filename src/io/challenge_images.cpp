@@ -1,9 +1,13 @@
 // Reading and writing the images of the Graph Challenge, up to hundreds of millions of pixels.
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cassert>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <numeric>
 

@@ -34,7 +34,7 @@ struct PackedMatrix {
 
   Index rows = 0, cols = 0;
   Offset nnz = 0;
-  float uniform = 0;  // the value of every entry, if `value` is empty
+  float uniform = 0;  // the value of every entry, a power of two, if `value` is empty
   std::vector<Tile> tiles;
   std::vector<Run> runs;
   Buffer<std::uint32_t> output;  // the output of each place in the runs
@@ -46,14 +46,14 @@ struct PackedMatrix {
 };
 
 struct PackOptions {
-  Index tile_inputs = 0;  // 0: chosen by tile_inputs_for()
+  Index tile_inputs = 0;  // 0: chosen by tile_inputs_for() and by how far patterns repeat
 };
 
 // Sums keep the order of the columns, whatever the tiles: every packing gives the same bits.
 // The matrix must be valid (validate()).
 PackedMatrix pack(const CsrView& matrix, const PackOptions& options = {});
 
-// Inputs per tile for a matrix of this shape.
+// Inputs per tile for a matrix of this shape whose patterns do not repeat.
 Index tile_inputs_for(Index rows, Index cols, Offset nnz);
 
 }  // namespace filigree

@@ -14,10 +14,10 @@ HWY_EXPORT(SpmmRows);
 HWY_EXPORT(SpmmPanel);
 HWY_EXPORT(AppendPanelRows);
 
-void spmm(const CsrView& w, std::span<const float> x, Index batch, std::span<float> y) {
+void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y) {
   parallel_for(static_cast<std::size_t>(w.rows), 64, [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(SpmmRows)
-    (w, x.data(), static_cast<std::size_t>(batch), y.data(), static_cast<Index>(first), static_cast<Index>(last));
+    (w, x.data(), batch, y.data(), static_cast<Index>(first), static_cast<Index>(last));
   });
 }
 

@@ -10,8 +10,8 @@ namespace filigree {
 
 // y = w x. x is cols × batch, y is rows × batch, both neuron-major (x[neuron * batch + b]). Each sum adds the
 // products in the order of the columns, starting from zero.
-void spmm(const CsrView& w, std::span<const float> x, Index batch, std::span<float> y);
-void spmm_reference(const CsrView& w, std::span<const float> x, Index batch, std::span<double> y);
+void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y);
+void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y);
 
 // What follows the product, per output: y = activation(scale · sum + bias), relu capped at `cap`.
 struct Epilogue {
@@ -29,8 +29,7 @@ struct PanelRange {
 };
 
 // One panel through one layer: x is cols × kPanelRows, y rows × kPanelRows, aligned to kAlignment, apart.
-// For a uniform matrix the sum is over x alone and then multiplied by the common value: exactly the same if
-// that is a power of two (as the challenge's 1/16), within rounding otherwise.
+// Each sum adds the products in the order of the columns, starting from zero, whatever the packing.
 void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y, PanelRange& range);
 
 // Appends the marked rows of panel `from` to panel `to`, from its row `at` on: bit r of `rows` marks row r.

@@ -1,0 +1,188 @@
+// Tests of the exact passes: what they remove, and that outputs stay what they were.
+#include "compile/compile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "infer/reference.h"
+#include "network/challenge.h"
+#include "sparse/test_matrices.h"
+
+namespace filigree {
+namespace {
+
+Layer make_layer(CsrMatrix weights, std::vector<float> bias, float cap = kNoCap) {
+  return {std::move(weights), std::move(bias), Activation::relu, cap};
+}
+
+InputRows dense_inputs(Index rows, Index cols, std::uint64_t seed) {
+  Random random(seed);
+  InputRows inputs;
+  inputs.rows = rows;
+  inputs.cols = cols;
+  const auto entries = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+  inputs.column = Buffer<std::uint16_t>(entries);
+  inputs.value = Buffer<float>(entries);
+  for (std::size_t i = 0; i < entries; ++i) {
+    inputs.column[i] = static_cast<std::uint16_t>(i % static_cast<std::size_t>(cols));
+    inputs.value[i] = static_cast<float>(random.uniform(0, 2));
+  }
+  for (Index r = 1; r <= rows; ++r) inputs.row_begin.push_back(static_cast<Offset>(r) * cols);
+  return inputs;
+}
+
+InputRows map_inputs(const InputRows& inputs, const CompiledNetwork& compiled) {
+  InputRows mapped = dense_inputs(inputs.rows, compiled.layers.front().inputs(), 0);
+  std::ranges::fill(mapped.value, 0.0f);
+  for (Index r = 0; r < inputs.rows; ++r)
+    for (Index c = 0; c < inputs.cols; ++c) {
+      const Index to = compiled.input_of[static_cast<std::size_t>(c)];
+      if (to >= 0) mapped.value[static_cast<std::size_t>(r * mapped.cols + to)] += inputs.value[static_cast<std::size_t>(r * inputs.cols + c)];
+    }
+  return mapped;
+}
+
+// Largest difference between the network's outputs and the compiled network's, both by the reference.
+double largest_difference(const std::vector<Layer>& layers, CompiledNetwork& compiled) {
+  const MemoryLayers before(layers);
+  const InputRows inputs = dense_inputs(9, before.inputs(), 99);
+  const std::vector<Index> rows{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  const auto expected = reference_outputs(before, inputs, rows, {});
+  std::vector<double> found;
+  bool runs = true;  // a layer without neurons cannot be a LayerSource; then all outputs are constants
+  for (const Layer& layer : compiled.layers) runs = runs && layer.outputs() > 0 && layer.inputs() > 0;
+  if (runs) found = reference_outputs(MemoryLayers(compiled.layers), map_inputs(inputs, compiled), rows, {});
+  const auto outputs = compiled.output_of.size();
+  const auto inner = static_cast<std::size_t>(compiled.layers.back().outputs());
+  double largest = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::size_t o = 0; o < outputs; ++o) {
+      const Index at = compiled.output_of[o];
+      if (at >= 0 && !runs) return 1e30;
+      const double value = at < 0 ? double{compiled.output_constant[o]} : found[r * inner + static_cast<std::size_t>(at)];
+      largest = std::max(largest, std::abs(value - expected[r * outputs + o]) / (1 + std::abs(value)));
+    }
+  return largest;
+}
+
+TEST(Compile, MergesDuplicateNeuronsAndSumsTheirReadersWeights) {
+  const std::vector<Layer> layers = {
+      make_layer({3, 2, {0, 2, 4, 5}, {0, 1, 0, 1, 1}, {1, 2, 1, 2, 5}}, {-1, -1, -1}),
+      make_layer({1, 3, {0, 3}, {0, 1, 2}, {10, 20, 30}}, {0}),
+  };
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  EXPECT_EQ(compiled.layers[0].outputs(), 2);
+  EXPECT_EQ(compiled.layers[1].weights, (CsrMatrix{1, 2, {0, 2}, {0, 1}, {30, 30}}));
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
+TEST(Compile, MergesNeuronsThatBecomeAlikeOnlyThroughEarlierMerges) {
+  const std::vector<Layer> layers = {
+      make_layer({2, 1, {0, 1, 2}, {0, 0}, {2, 2}}, {0, 0}),
+      make_layer({2, 2, {0, 1, 2}, {0, 1}, {3, 3}}, {0, 0}),  // they read different, but equal, neurons
+      make_layer({1, 2, {0, 2}, {0, 1}, {1, 1}}, {0}),
+  };
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  EXPECT_EQ(compiled.connections(), 3);
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
+TEST(Compile, KeepsNeuronsThatDifferInBiasOnly) {
+  const std::vector<Layer> layers = {make_layer({2, 1, {0, 1, 2}, {0, 0}, {2, 2}}, {0, -1})};
+  EXPECT_EQ(compile_network(MemoryLayers(layers), {}).layers[0].outputs(), 2);
+}
+
+TEST(Compile, FoldsConstantNeuronsIntoTheirReadersBiases) {
+  const std::vector<Layer> layers = {
+      make_layer({3, 2, {0, 0, 2, 2}, {0, 1}, {1, 1}}, {0.5f, 0, -3}),  // neurons 0 and 2 read nothing
+      make_layer({2, 3, {0, 3, 4}, {0, 1, 2, 0}, {4, 1, 9, 2}}, {1, 1}),
+  };
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  EXPECT_TRUE(compiled.biases_changed);
+  EXPECT_EQ(compiled.layers[1].weights, (CsrMatrix{1, 1, {0, 1}, {0}, {1}}));
+  EXPECT_EQ(compiled.layers[1].bias, std::vector<float>{3});
+  EXPECT_EQ(compiled.output_of, (std::vector<Index>{0, -1}));
+  EXPECT_EQ(compiled.output_constant[1], 2.0f);
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
+TEST(Compile, DropsWeightsThatCancel) {
+  const std::vector<Layer> layers = {
+      make_layer({2, 1, {0, 1, 2}, {0, 0}, {2, 2}}, {0, 0}),
+      make_layer({1, 2, {0, 2}, {0, 1}, {5, -5}}, {1}),
+  };
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  EXPECT_EQ(compiled.connections(), 0);
+  EXPECT_EQ(compiled.output_constant[0], 1.0f);
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
+TEST(Compile, DropsUnreadNeuronsAndWhatOnlyTheyRead) {
+  const std::vector<Layer> layers = {
+      make_layer({2, 3, {0, 1, 3}, {0, 1, 2}, {1, 1, 2}}, {0, 0}),
+      make_layer({2, 2, {0, 1, 2}, {0, 1}, {1, 1}}, {0, 0}),  // neuron 1 is read by nobody below
+      make_layer({1, 2, {0, 1}, {0}, {1}}, {0}),
+  };
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  EXPECT_EQ(compiled.connections(), 3);
+  EXPECT_EQ(compiled.input_of, (std::vector<Index>{0, -1, -1}));
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
+TEST(Compile, AddsUpInputsThatAreReadAlike) {
+  const std::vector<Layer> layers = {make_layer({2, 3, {0, 3, 5}, {0, 1, 2, 0, 1}, {2, 2, 4, 3, 3}}, {0, 0})};
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  EXPECT_EQ(compiled.input_of, (std::vector<Index>{0, 0, 1}));
+  EXPECT_EQ(compiled.connections(), 3);
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
+TEST(Compile, KeepsTheOutputsOfAnyNetwork) {
+  EXPECT_TRUE(rc::check([] {
+    std::vector<Layer> layers;
+    Index width = *rc::gen::inRange<Index>(1, 8);
+    const auto depth = *rc::gen::inRange(1, 5);
+    for (int l = 0; l < depth; ++l) {
+      const Index next = *rc::gen::inRange<Index>(1, 12);
+      const double density = *rc::gen::element(0.1, 0.4, 0.9);
+      CsrMatrix w = random_csr(next, width, density, *rc::gen::arbitrary<std::uint64_t>());
+      // Few distinct values make duplicates, cancellation and constants likely.
+      Random random(*rc::gen::arbitrary<std::uint64_t>());
+      for (float& v : w.value) v = random.below(3) == 0 ? -1.0f : 1.0f;
+      std::vector<float> bias(static_cast<std::size_t>(next));
+      for (float& b : bias) b = static_cast<float>(random.below(3)) - 1;
+      layers.push_back(make_layer(std::move(w), std::move(bias), random.below(2) == 0 ? 3.0f : kNoCap));
+      width = next;
+    }
+    CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+    RC_ASSERT(largest_difference(layers, compiled) < 1e-6);
+    for (const Layer& layer : compiled.layers) validate(layer, "compiled layer");
+  }));
+}
+
+TEST(Compile, ReducesRadixNetAsItsRecipeSays) {
+  // 1024 neurons: 64 residues, and 32 distinct neurons where the shift is half of them; within the first block each
+  // reads two merged neurons.
+  const CompiledNetwork compiled = compile_network(RadixNet(1024, 6, 1), {});
+  for (std::size_t l = 0; l < 6; ++l) {
+    EXPECT_EQ(compiled.layers[l].outputs(), l == 5 ? 32 : 64) << l;
+    EXPECT_EQ(compiled.layers[l].weights.nnz(), l == 5 ? 64 : 128) << l;
+  }
+  EXPECT_EQ(compiled.original_connections, 6 * 32768);
+}
+
+TEST(Facts, KnowWhenSaturationStays) {
+  Layer layer = RadixNet(64, 1, 1).layer(0);
+  EXPECT_TRUE(facts_of(layer, 32).saturation_stays);
+  EXPECT_TRUE(facts_of(layer, 32).zero_stays_zero);
+  EXPECT_TRUE(facts_of(layer, 32).nonnegative);
+  EXPECT_FALSE(facts_of(layer, kNoCap).saturation_stays);
+  EXPECT_FALSE(facts_of(layer, 16).saturation_stays) << "2 · 16 − 0.3 is below the cap";
+  layer.weights.value[5] = -0.0625f;
+  EXPECT_FALSE(facts_of(layer, 32).nonnegative);
+  EXPECT_FALSE(facts_of(layer, 32).saturation_stays);
+}
+
+}  // namespace
+}  // namespace filigree

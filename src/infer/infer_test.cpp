@@ -1,0 +1,254 @@
+// Tests of running networks: the executor against the reference, and categories against both.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/parallel.h"
+#include "data/digits.h"
+#include "infer/categories.h"
+#include "infer/reference.h"
+#include "infer/row_store.h"
+#include "network/challenge.h"
+#include "sparse/test_matrices.h"
+
+namespace filigree {
+namespace {
+
+InputRows random_inputs(Index rows, Index cols, double density, std::uint64_t seed) {
+  const CsrMatrix m = random_csr(rows, cols, density, seed);
+  InputRows inputs;
+  inputs.rows = rows;
+  inputs.cols = cols;
+  inputs.row_begin = m.row_begin;
+  inputs.column = Buffer<std::uint16_t>(m.column.size() + 1);
+  inputs.value = Buffer<float>(m.column.size() + 1);
+  for (std::size_t e = 0; e < m.column.size(); ++e) {
+    inputs.column[e] = static_cast<std::uint16_t>(m.column[e]);
+    inputs.value[e] = std::abs(m.value[e]);
+  }
+  return inputs;
+}
+
+std::vector<Index> all_rows(const InputRows& inputs) {
+  std::vector<Index> rows(static_cast<std::size_t>(inputs.rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+// Layers of any sign in which some rows die and most do not, far from any edge of rounding.
+MemoryLayers random_network(Index width, int depth, float bias, std::uint64_t seed) {
+  std::vector<Layer> layers;
+  for (int l = 0; l < depth; ++l) {
+    CsrMatrix w = random_csr(width, width, 0.3, seed + static_cast<std::uint64_t>(l));
+    for (float& v : w.value) v *= 0.3f;
+    layers.push_back({std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), Activation::relu, 6});
+  }
+  return MemoryLayers(std::move(layers));
+}
+
+struct Outputs {
+  std::vector<float> values;
+  RunResult result;
+};
+
+Outputs run_outputs(const PlanSource& plan, const InputRows& inputs, Index outputs, RunOptions options = {}) {
+  Outputs found;
+  found.values.assign(static_cast<std::size_t>(inputs.rows * outputs), 0.0f);
+  options.output = [&](Index row, const float* panel, Index lane) {
+    for (Index o = 0; o < outputs; ++o)
+      found.values[static_cast<std::size_t>(row * outputs + o)] = panel[o * kPanelRows + lane];
+  };
+  found.result = run(plan, inputs, {}, {}, options, {});
+  return found;
+}
+
+TEST(Executor, AgreesWithTheReferenceRowByRow) {
+  const MemoryLayers network = random_network(40, 6, -0.05f, 1);
+  const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
+  for (const Index rows : {1, 2, 31, 32, 33, 64, 200}) {
+    const InputRows inputs = random_inputs(rows, 40, 0.5, 7);
+    const auto expected = reference_outputs(network, inputs, all_rows(inputs), {});
+    const auto found = run_outputs(*plan, inputs, 40);
+    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found.values[i], expected[i], 1e-4) << rows << ' ' << i;
+  }
+}
+
+TEST(Executor, KeepsRowOrderWhenRowsDieWhateverTheThreads) {
+  const RadixNet network(64, 20, 3);
+  const InputRows inputs = digit_images(500, 8, 5, {});
+  const auto expected = reference_categories(network, inputs, all_rows(inputs), {});
+  ASSERT_GT(expected.size(), 10u);
+  ASSERT_LT(expected.size(), 490u);
+  const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
+  for (const int count : {1, 2, 5}) {
+    set_threads(count);
+    for (const bool filter : {true, false}) {
+      RunOptions options;
+      options.filter = filter;
+      const RunResult found = run(*plan, inputs, {}, {}, options, {});
+      EXPECT_EQ(found.live, expected) << count << ' ' << filter;
+      EXPECT_EQ(found.live_rows.back(), static_cast<Offset>(expected.size()));
+      EXPECT_TRUE(std::ranges::is_sorted(found.live_rows, std::greater<>()));
+      const Offset computed = filter ? found.live_rows[found.live_rows.size() - 2] : 500;
+      EXPECT_EQ(found.distinct_rows.back(), computed);
+    }
+  }
+  set_threads(0);
+}
+
+TEST(Executor, KeepsDeadRowsWhereABiasCanWakeThem) {
+  // Every row is zero after layer 1 and one again after layer 2.
+  std::vector<Layer> layers = {{{2, 2, {0, 1, 2}, {0, 1}, {1, 1}}, {-100, -100}, Activation::relu, 6},
+                               {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {1}, Activation::relu, 6}};
+  const MemoryLayers network(std::move(layers));
+  const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
+  const InputRows inputs = random_inputs(50, 2, 0.9, 2);
+  EXPECT_EQ(run(*plan, inputs, {}, {}, {}, {}).live.size(), 50u);
+}
+
+TEST(Executor, RunsOnlyTheRowsItIsGiven) {
+  const RadixNet network(64, 10, 3);
+  const InputRows inputs = digit_images(300, 8, 5, {});
+  const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
+  const std::vector<Index> some{3, 5, 7, 100, 299};
+  EXPECT_EQ(run(*plan, inputs, {}, some, {}, {}).live, reference_categories(network, inputs, some, {}));
+}
+
+TEST(Executor, StreamsLayersAndRowsWithinLittleMemory) {
+  const RadixNet network(256, 24, 4);
+  const InputRows inputs = digit_images(700, 16, 6, {});
+  const auto resident = plan_as_is(network, std::size_t{1} << 30, {});
+  const RunResult expected = run(*resident, inputs, {}, {}, {}, {});
+  EXPECT_EQ(plan_as_is(network, 1000, {}), nullptr);
+  for (const std::size_t limit : {std::size_t{1}, std::size_t{100} << 10, std::size_t{1} << 20}) {
+    RunOptions options;
+    options.memory_limit = limit;  // a layer at a time, several passes over the inputs; then more
+    const RunResult found = run(StreamedPlan(network), inputs, {}, {}, options, {});
+    EXPECT_EQ(found.live, expected.live) << limit;
+    EXPECT_EQ(found.live_rows, expected.live_rows) << limit;
+  }
+}
+
+TEST(Executor, StopsWhenAsked) {
+  const RadixNet network(64, 10, 3);
+  const InputRows inputs = digit_images(300, 8, 5, {});
+  const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(run(*plan, inputs, {}, {}, {}, Observer{{}, stop.get_token()}), Cancelled);
+}
+
+TEST(Executor, RethrowsWhatAnOutputCallbackThrows) {
+  const RadixNet network(64, 2, 3);
+  const InputRows inputs = digit_images(300, 8, 5, {});
+  const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
+  RunOptions options;
+  options.output = [](Index, const float*, Index) { throw Error("full"); };
+  EXPECT_THROW(run(*plan, inputs, {}, {}, options, {}), Error);
+}
+
+TEST(RowStore, MergesEqualRowsAndNothingElse) {
+  RowStore store(3, 100);
+  std::vector<float> panel(3 * static_cast<std::size_t>(kPanelRows), 0.0f);
+  for (Index lane = 0; lane < kPanelRows; ++lane)
+    for (std::size_t n = 0; n < 3; ++n)
+      panel[n * static_cast<std::size_t>(kPanelRows) + static_cast<std::size_t>(lane)] = static_cast<float>((lane % 4) * 10 + static_cast<Index>(n));
+  for (Index lane = kPanelRows; lane-- > 0;) store.add_from_panel({lane, 1}, panel.data(), lane);
+  std::vector<Index> absorbed_by(kPanelRows, -1);
+  store.merge_equal_rows(absorbed_by);
+  ASSERT_EQ(store.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(store.tag(i).row, static_cast<Index>(i));
+    EXPECT_EQ(store.tag(i).stands_for, kPanelRows / 4);
+  }
+  for (Index r = 0; r < kPanelRows; ++r) EXPECT_EQ(absorbed_by[static_cast<std::size_t>(r)], r < 4 ? -1 : r % 4);
+  std::vector<float> back(panel.size(), -1.0f);
+  store.fill_panel(1, 2, back.data());
+  EXPECT_EQ(back[0], 10.0f);
+  EXPECT_EQ(back[1], 20.0f);
+  EXPECT_EQ(back[2], 0.0f);
+}
+
+CategoryPlan compiled_plan(const LayerSource& network) {
+  CompiledNetwork compiled = compile_network(network, {});
+  CategoryPlan plan;
+  plan.monotone = true;
+  plan.input_of = compiled.input_of;
+  plan.compiled = plan_compiled(compiled, {});
+  plan.plain = plan_as_is(network, std::size_t{1} << 30, {});
+  return plan;
+}
+
+TEST(Categories, CompiledAgreesWithPlainWithAndWithoutMergingRows) {
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const RadixNet network(256, 40, seed);
+    const InputRows inputs = digit_images(2000, 16, seed, {});
+    CategoryPlan plain;
+    plain.plain = plan_as_is(network, std::size_t{1} << 30, {});
+    const auto expected = find_categories(plain, inputs, {}, {});
+    ASSERT_GT(expected.run.live.size(), 0u);
+    const CategoryPlan compiled = compiled_plan(network);
+    for (const bool merge : {true, false}) {
+      RunOptions options;
+      options.merge_rows = merge;
+      const auto found = find_categories(compiled, inputs, options, {});
+      EXPECT_EQ(found.run.live, expected.run.live) << seed << merge;
+      EXPECT_EQ(found.run.live_rows.back(), static_cast<Offset>(found.run.live.size()));
+      EXPECT_LE(found.run.distinct_rows.back(), merge ? 4 : 2000) << "saturated rows are one row";
+    }
+  }
+}
+
+TEST(Categories, SettleRowsOnAnUnstableFixedPointInThePlainOrder) {
+  // y = x0 + x1 − 0.3 on two neurons that feed both: 0.3 is a fixed point, and an unstable one. The row that starts
+  // there must end as the plain order has it, rows beside it must be decided without help.
+  std::vector<Layer> layers;
+  for (int l = 0; l < 30; ++l)
+    layers.push_back({{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 1, 1}}, {-0.3f, -0.3f}, Activation::relu, 32});
+  const MemoryLayers network(std::move(layers));
+  InputRows inputs;
+  inputs.rows = 3;
+  inputs.cols = 2;
+  inputs.row_begin = {0, 2, 4, 6};
+  inputs.column = Buffer<std::uint16_t>(6);
+  inputs.value = Buffer<float>(6);
+  const float start[] = {0.29f, 0.3f, 0.31f};
+  for (std::size_t i = 0; i < 6; ++i) {
+    inputs.column[i] = static_cast<std::uint16_t>(i % 2);
+    inputs.value[i] = start[i / 2];
+  }
+  CategoryPlan plain;
+  plain.plain = plan_as_is(network, std::size_t{1} << 30, {});
+  const auto expected = find_categories(plain, inputs, {}, {});
+  RunOptions options;
+  options.merge_rows = true;
+  const auto found = find_categories(compiled_plan(network), inputs, options, {});
+  EXPECT_EQ(found.settled_plain, 1);
+  EXPECT_EQ(found.run.live, expected.run.live);
+  EXPECT_TRUE(std::ranges::binary_search(found.run.live, 2));
+  EXPECT_FALSE(std::ranges::binary_search(found.run.live, 0));
+}
+
+TEST(Reference, KnowsWhichRowsRoundingDecides) {
+  std::vector<Layer> layers;
+  for (int l = 0; l < 30; ++l) layers.push_back({{1, 1, {0, 1}, {0}, {2}}, {-0.3f}, Activation::relu, 32});
+  const MemoryLayers network(std::move(layers));
+  InputRows inputs;
+  inputs.rows = 3;
+  inputs.cols = 1;
+  inputs.row_begin = {0, 1, 2, 3};
+  inputs.column = Buffer<std::uint16_t>(3);
+  inputs.value = Buffer<float>(3);
+  const float start[] = {0.29f, 0.3f, 0.31f};
+  for (std::size_t i = 0; i < 3; ++i) {
+    inputs.column[i] = 0;
+    inputs.value[i] = start[i];
+  }
+  const ReferenceVerdict verdict = reference_verdict(network, inputs, all_rows(inputs), {});
+  EXPECT_EQ(verdict.alive, std::vector<Index>{2});
+  EXPECT_EQ(verdict.possibly_alive, (std::vector<Index>{1, 2}));
+}
+
+}  // namespace
+}  // namespace filigree

@@ -1,0 +1,150 @@
+// Tests of layer sources: the RadiX-Net recipe, networks in memory, official files, model files.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "io/challenge_files.h"
+#include "network/challenge.h"
+#include "network/model_file.h"
+#include "sparse/test_errors.h"
+#include "sparse/test_matrices.h"
+
+namespace filigree {
+namespace {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    char name[] = "/tmp/filigree-test-XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+Layer random_layer(Index outputs, Index inputs, std::uint64_t seed) {
+  return {random_csr(outputs, inputs, 0.4, seed), std::vector<float>(static_cast<std::size_t>(outputs), -0.5f),
+          Activation::relu, 32};
+}
+
+TEST(RadixNet, FollowsTheRecipeInTheFirstBlock) {
+  // 64 neurons: residues modulo 4, blocks of 2 layers with shifts 1 and 2.
+  const RadixNet net(64, 4, 1);
+  for (const Index l : {0, 1}) {
+    const Layer layer = net.layer(l);
+    const Index shift = l == 0 ? 1 : 2;
+    for (Index j = 0; j < 64; ++j) {
+      std::vector<Index> expected;
+      for (Index i = 0; i < 64; ++i)
+        if (i % 4 == j % 4 || i % 4 == (j + shift) % 4) expected.push_back(i);
+      EXPECT_TRUE(std::ranges::equal(layer.weights.view().row_columns(j), expected)) << l << ' ' << j;
+    }
+  }
+}
+
+TEST(RadixNet, GivesEveryNeuron32InputsAnd32Outputs) {
+  const RadixNet net(256, 12, 5);
+  for (Index l = 0; l < net.layers(); ++l) {
+    const Layer layer = net.layer(l);
+    validate(layer, "layer");
+    std::vector<int> fan_out(256, 0);
+    for (const Index c : layer.weights.column) ++fan_out[static_cast<std::size_t>(c)];
+    EXPECT_TRUE(std::ranges::all_of(fan_out, [](int n) { return n == 32; }));
+    EXPECT_TRUE(std::ranges::all_of(layer.weights.value, [](float v) { return v == 0.0625f; }));
+  }
+}
+
+TEST(RadixNet, DependsOnTheSeedFromTheSecondBlockOn) {
+  const RadixNet one(256, 8, 1), same(256, 8, 1), other(256, 8, 2);
+  EXPECT_EQ(one.layer(0), other.layer(0));
+  EXPECT_EQ(one.layer(7), same.layer(7));
+  EXPECT_NE(one.layer(7), other.layer(7));
+  EXPECT_NE(one.layer(4).weights.column, one.layer(5).weights.column);
+}
+
+TEST(RadixNet, RefusesSizesOutsideTheRecipe) {
+  EXPECT_NE(error_of([] { RadixNet(1000, 1, 1); }).find("not 1000"), std::string::npos);
+  EXPECT_NE(error_of([] { RadixNet(16, 1, 1); }), "");
+  EXPECT_NE(error_of([] { RadixNet(131072, 1, 1); }), "");
+  EXPECT_NE(error_of([] { RadixNet(64, 0, 1); }), "");
+}
+
+TEST(MemoryLayers, RefusesLayersThatDoNotFit) {
+  const auto message = error_of([] { MemoryLayers({random_layer(5, 4, 1), random_layer(3, 6, 2)}, "net"); });
+  EXPECT_EQ(message, "net: layer 2 reads 6 neurons, but layer 1 has 5");
+  Layer bad = random_layer(5, 4, 1);
+  bad.bias[2] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(error_of([&] { MemoryLayers({bad}, "net"); }), "net: layer 1: bias of neuron 2 is nan");
+  EXPECT_NE(error_of([] { MemoryLayers({}, "net"); }), "");
+}
+
+TEST(MemoryLayers, KnowsWhetherZeroStaysZero) {
+  Layer layer = random_layer(5, 4, 1);
+  EXPECT_TRUE(MemoryLayers({layer}).keeps_zero());
+  layer.bias[3] = 0.1f;
+  EXPECT_FALSE(MemoryLayers({layer}).keeps_zero());
+}
+
+TEST(ChallengeFiles, ReadBackWhatTheGeneratorWrote) {
+  const TemporaryDirectory dir;
+  const RadixNet net(64, 3, 9);
+  std::filesystem::create_directory(dir / "neuron64");
+  for (Index l = 0; l < 3; ++l) write_layer(layer_path(dir.path(), 64, l + 1), net.layer(l).weights.view());
+  const ChallengeFiles files(dir.path(), 64, 0);
+  EXPECT_EQ(files.layers(), 3);
+  for (Index l = 0; l < 3; ++l) EXPECT_EQ(files.layer(l), net.layer(l));
+  EXPECT_NE(error_of([&] { ChallengeFiles(dir.path(), 64, 4); }).find("3 layers of 64 neurons, but 4 are asked for"),
+            std::string::npos);
+  std::filesystem::remove(layer_path(dir.path(), 64, 2));
+  EXPECT_NE(error_of([&] { ChallengeFiles(dir.path(), 64, 0); }).find("n64-l2.tsv"), std::string::npos);
+}
+
+TEST(ModelFile, ReadsBackWhatItWrote) {
+  const TemporaryDirectory dir;
+  Model model;
+  model.layers = {random_layer(7, 5, 1), random_layer(4, 7, 2)};
+  model.layers[1].activation = Activation::identity;
+  model.layers[1].cap = kNoCap;
+  model.layers[1].bias = {1, 2, 3, 4};
+  model.input_of = {0, 1, -1, 2, 4, 4};
+  model.output_of = {3, -1};
+  model.output_constant = {0, 7.5f};
+  write_model(dir / "m.safetensors", model);
+  const Model back = read_model(dir / "m.safetensors");
+  EXPECT_EQ(back.layers, model.layers);
+  EXPECT_EQ(back.input_of, model.input_of);
+  EXPECT_EQ(back.output_of, model.output_of);
+  EXPECT_EQ(back.output_constant, model.output_constant);
+}
+
+TEST(ModelFile, StoresUniformNetworksInTwoBytesPerConnection) {
+  const TemporaryDirectory dir;
+  Model model;
+  model.layers = {RadixNet(1024, 1, 1).layer(0)};
+  write_model(dir / "m.safetensors", model);
+  EXPECT_LT(std::filesystem::file_size(dir / "m.safetensors"), 1024 * 32 * 2 + 1024 * 8 + 1024u);
+  EXPECT_EQ(read_model(dir / "m.safetensors").layers, model.layers);
+}
+
+TEST(ModelFile, RefusesDamage) {
+  const TemporaryDirectory dir;
+  Model model;
+  model.layers = {random_layer(7, 5, 1)};
+  model.layers[0].weights.column[0] = 5;  // there are inputs 0 … 4
+  write_model(dir / "m.safetensors", model);
+  EXPECT_NE(error_of([&] { read_model(dir / "m.safetensors"); }).find("layer 1"), std::string::npos);
+  std::ofstream(dir / "junk.safetensors") << "this is no model at all, but long enough for a header";
+  EXPECT_NE(error_of([&] { read_model(dir / "junk.safetensors"); }).find("junk.safetensors"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_model(dir / "none.safetensors"); }).find("none.safetensors"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace filigree
