@@ -93,7 +93,7 @@ nlohmann::json to_json(const ChallengeResult& r) {
           {"verified", r.verified},
           {"checked_rows", r.checked_rows},
           {"mismatches", r.mismatches.size()},
-          {"settled_plain", r.settled_plain},
+          {"settled_rows", r.settled_rows},
           {"live_rows", r.live_rows},
           {"distinct_rows", r.distinct_rows},
           {"peak_memory_bytes", r.peak_memory_bytes},
@@ -109,8 +109,8 @@ void print_result(const Common& common, const ChallengeResult& r) {
              plain ? fmt::format("plain, {} threads{}", r.threads, r.streamed ? ", layers streamed" : "")
                    : fmt::format("compiled to {} connections, {} threads", with_commas(r.compiled_connections), r.threads));
   print_line(common, "categories", with_commas(static_cast<std::int64_t>(r.categories.size())));
-  if (r.settled_plain > 0)
-    print_line(common, "", fmt::format("{} on the edge of rounding, settled in the plain order", r.settled_plain));
+  if (r.settled_rows > 0)
+    print_line(common, "", fmt::format("{} rows near the edge of rounding were settled in the plain order", r.settled_rows));
   if (r.verified == "official") {
     print_line(common, "checked", fmt::format("against the official list: {}",
                                               r.mismatches.empty() ? "the same" : fmt::format("{} rows differ", r.mismatches.size())));

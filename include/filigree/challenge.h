@@ -49,7 +49,7 @@ struct ChallengeResult {
   std::string verified = "none";     // "official", "reference", "none"
   Offset checked_rows = 0;
   std::vector<Index> mismatches;     // rows (0-based) whose category differs from the truth
-  Offset settled_plain = 0;          // rows whose fate only the plain order of summation decides
+  Offset settled_rows = 0;          // rows near the edge of rounding, settled in the plain order of summation
   std::vector<Offset> live_rows, distinct_rows;  // per layer
   std::uint64_t peak_memory_bytes = 0;
   std::string processor;

@@ -114,7 +114,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.categories = std::move(found.run.live);
   result.live_rows = std::move(found.run.live_rows);
   result.distinct_rows = std::move(found.run.distinct_rows);
-  result.settled_plain = found.settled_plain;
+  result.settled_rows = found.settled_rows;
   result.peak_memory_bytes = peak_memory_bytes();
   check(options, data, result, observer);
   return result;

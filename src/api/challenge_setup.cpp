@@ -1,6 +1,7 @@
 #include "api/challenge_setup.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "base/error.h"
@@ -104,18 +105,27 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
     for (Index l = 0; packed != nullptr && l < packed->layers(); ++l)
       prepared.connections += packed->layer(l)->weights.nnz;
     if (packed == nullptr) {
-      prepared.plan.plain = std::make_unique<StreamedPlan>(network);
+      prepared.plan.ordered = std::make_unique<StreamedPlan>(network);
       for (Index l = 0; l < network.layers(); ++l) {
         observer.check_stop();
         prepared.connections += network.layer(l).weights.nnz();
       }
     } else {
-      prepared.plan.plain = std::move(packed);
+      prepared.plan.ordered = std::move(packed);
     }
     prepared.compiled_connections = prepared.connections;
     return prepared;
   }
-  CompiledNetwork compiled = compile_network(network, observer);
+  std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
+  std::atomic<std::uint64_t> ordered_bytes{0};
+  const auto keep_ordered = [&](Index l, const Layer& layer, const DistinctRows& distinct, const DistinctRows* before) {
+    if (ordered_bytes > memory_limit / 4) return;
+    const float cap = layer.activation == Activation::relu ? layer.cap : kNoCap;
+    auto made = std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts_of(layer, cap)));
+    ordered_bytes += made->bytes();
+    ordered[static_cast<std::size_t>(l)] = std::move(made);
+  };
+  CompiledNetwork compiled = compile_network(network, observer, keep_ordered);
   prepared.connections = compiled.original_connections;
   prepared.compiled_connections = compiled.connections();
   prepared.plan.monotone = !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
@@ -125,12 +135,10 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
     if (compiled.output_of[o] < 0 && compiled.output_constant[o] != 0) prepared.plan.always_live = true;
   prepared.plan.input_of = std::move(compiled.input_of);
   prepared.plan.compiled = plan_compiled(compiled, observer);
-  // For the rows that only the plain order settles. A few: worth a little memory, not much.
-  auto plain = plan_as_is(network, std::min<std::uint64_t>(memory_limit / 4, std::uint64_t{64} << 20), observer);
-  if (plain != nullptr) {
-    prepared.plan.plain = std::move(plain);
+  if (ordered_bytes <= memory_limit / 4) {
+    prepared.plan.ordered = std::make_unique<ResidentPlan>(std::move(ordered));
   } else {
-    prepared.plan.plain = std::make_unique<StreamedPlan>(network);
+    prepared.plan.ordered = std::make_unique<StreamedPlan>(network);
   }
   return prepared;
 }

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/parallel.h"
-#include "compile/merge_neurons.h"
 #include "sparse/csc.h"
 
 namespace filigree {
@@ -82,7 +81,7 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
   return facts;
 }
 
-CompiledNetwork compile_network(const LayerSource& source, const Observer& observer) {
+CompiledNetwork compile_network(const LayerSource& source, const Observer& observer, const LayerVisitor& visitor) {
   CompiledNetwork network;
   network.input_of.resize(static_cast<std::size_t>(source.inputs()));
   std::iota(network.input_of.begin(), network.input_of.end(), 0);
@@ -92,6 +91,7 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
   const auto batch = static_cast<Index>(4 * threads());  // layers in memory at a time
   std::vector<Layer> original(static_cast<std::size_t>(batch));
   std::vector<DistinctRows> distinct(static_cast<std::size_t>(batch));
+  DistinctRows before_batch;
   std::vector<LayerFacts> facts(static_cast<std::size_t>(batch));
   float cap_before = std::numeric_limits<float>::infinity();
   for (Index l = 0; l < layers; l += batch) {
@@ -110,13 +110,18 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
       cap_before = cap;
     }
     parallel_for(count, 1, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) facts[i] = facts_of(original[i], facts[i].input_cap);
+      for (std::size_t i = first; i < last; ++i) {
+        facts[i] = facts_of(original[i], facts[i].input_cap);
+        const DistinctRows* before = i > 0 ? &distinct[i - 1] : l > 0 ? &before_batch : nullptr;
+        if (visitor) visitor(l + static_cast<Index>(i), original[i], distinct[i], before);
+      }
     });
     for (std::size_t i = 0; i < count; ++i) {
       network.original_connections += original[i].weights.nnz();
       network.layers.push_back(sweep.step(original[i], distinct[i]));
       network.facts.push_back(facts[i]);
     }
+    before_batch = std::move(distinct[count - 1]);
   }
   observer.report("compile", layers, layers, "layers");
   network.output_of = sweep.neuron();

@@ -1,10 +1,11 @@
 // The exact passes in a row: network in, smaller network with the same outputs out.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "compile/merge_neurons.h"
 #include "network/layer_source.h"
 
 namespace filigree {
@@ -38,8 +39,13 @@ struct CompiledNetwork {
   Offset connections() const;
 };
 
+// Sees each original layer l with its distinct rows and those of the layer before (null for the first). Called for
+// several layers at a time, from several threads.
+using LayerVisitor =
+    std::function<void(Index l, const Layer& layer, const DistinctRows& distinct, const DistinctRows* before)>;
+
 // Asks for each layer once, several at a time; layers come in order to the passes.
-CompiledNetwork compile_network(const LayerSource& source, const Observer& observer);
+CompiledNetwork compile_network(const LayerSource& source, const Observer& observer, const LayerVisitor& visitor = {});
 
 // Pass 3: neurons that no later layer reads, and what only they read. The outputs are all read.
 PassReport drop_unread_neurons(CompiledNetwork& network);

@@ -8,9 +8,9 @@
 
 namespace filigree {
 
-PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts) {
+PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts, const PackOptions& options) {
   PlanLayer plan;
-  plan.weights = pack(layer.weights.view());
+  plan.weights = pack(layer.weights.view(), options);
   plan.bias = layer.bias;
   plan.activation = layer.activation;
   plan.cap = layer.cap;
@@ -24,6 +24,26 @@ PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts) {
   constexpr float kRounding = std::numeric_limits<float>::epsilon() / 2;
   plan.slack = static_cast<float>(fan_in + facts.fan_in + 4) * kRounding * 1.01f;
   return plan;
+}
+
+PlanLayer make_ordered_layer(const Layer& layer, const DistinctRows& distinct, const DistinctRows* before,
+                             const LayerFacts& facts) {
+  Layer ordered;
+  ordered.activation = layer.activation;
+  ordered.cap = layer.cap;
+  ordered.weights.rows = static_cast<Index>(distinct.first.size());
+  ordered.weights.cols = before == nullptr ? layer.inputs() : static_cast<Index>(before->first.size());
+  const CsrView w = layer.weights.view();
+  for (const Index r : distinct.first) {
+    for (const Index c : w.row_columns(r))
+      ordered.weights.column.push_back(before == nullptr ? c : before->kind_of[static_cast<std::size_t>(c)]);
+    const auto values = w.row_values(r);
+    ordered.weights.value.insert(ordered.weights.value.end(), values.begin(), values.end());
+    ordered.weights.row_begin.push_back(ordered.weights.nnz());
+    ordered.bias.push_back(layer.bias[static_cast<std::size_t>(r)]);
+  }
+  // One tile: within it the packing keeps any order of columns, repeated ones included.
+  return make_plan_layer(ordered, facts, {std::max<Index>(1, ordered.weights.cols)});
 }
 
 ResidentPlan::ResidentPlan(std::vector<std::shared_ptr<const PlanLayer>> layers)

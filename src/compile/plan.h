@@ -26,7 +26,7 @@ struct PlanLayer {
 };
 
 // `facts` are those of the original layer that `layer` stands for.
-PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts);
+PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts, const PackOptions& options = {});
 
 class PlanSource {
  public:
@@ -73,5 +73,11 @@ std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t 
 
 // The compiled layers; frees each Layer of `network` once it is packed.
 std::unique_ptr<ResidentPlan> plan_compiled(CompiledNetwork& network, const Observer& observer);
+
+// Each distinct neuron of an original layer once, adding its products in the original order: the same bits as the
+// original layer, for as many times less work as neurons repeat. `before` holds the distinct rows of the layer before,
+// null for the first.
+PlanLayer make_ordered_layer(const Layer& layer, const DistinctRows& distinct, const DistinctRows* before,
+                             const LayerFacts& facts);
 
 }  // namespace filigree

@@ -8,6 +8,9 @@ namespace filigree {
 
 namespace {
 
+// Most rows die in the first layers, where the compiled network is smallest; later few are left to gain from dying.
+constexpr Index kFirstLayers = 16;
+
 // Rows of a without those of b; both ascending.
 std::vector<Index> without(const std::vector<Index>& a, const std::vector<Index>& b) {
   std::vector<Index> rest;
@@ -15,42 +18,61 @@ std::vector<Index> without(const std::vector<Index>& a, const std::vector<Index>
   return rest;
 }
 
+CategoryResult run_monotone(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
+                            const Observer& observer) {
+  RunOptions above = options;
+  above.bracket = Bracket::above;
+  above.depth = std::min(kFirstLayers, plan.compiled->layers());
+  CategoryResult result;
+  result.run = run(*plan.compiled, inputs, plan.input_of, {}, above, observer);
+  const std::vector<Index> left = std::move(result.run.live);
+  const auto first = static_cast<std::size_t>(above.depth);
+  result.run.live_rows.resize(static_cast<std::size_t>(plan.compiled->layers()), 0);
+  result.run.distinct_rows.resize(static_cast<std::size_t>(plan.compiled->layers()), 0);
+  if (left.empty()) return result;
+
+  RunOptions below = options;
+  below.bracket = Bracket::below;
+  RunResult sure = run(*plan.compiled, inputs, plan.input_of, left, below, observer);
+  const std::vector<Index> open = without(left, sure.live);
+  result.settled_rows = static_cast<Offset>(open.size());
+  RunResult settled;
+  if (!open.empty()) settled = run(*plan.ordered, inputs, {}, open, options, observer);
+  std::ranges::merge(sure.live, settled.live, std::back_inserter(result.run.live));
+  for (std::size_t l = first; l < result.run.live_rows.size(); ++l) {
+    result.run.live_rows[l] = static_cast<Offset>(sure.live.size()) + (open.empty() ? 0 : settled.live_rows[l]);
+    result.run.distinct_rows[l] = sure.distinct_rows[l] + (open.empty() ? 0 : settled.distinct_rows[l]);
+  }
+  return result;
+}
+
+CategoryResult run_once(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
+                        const Observer& observer) {
+  CategoryResult result;
+  result.run = run(*plan.compiled, inputs, plan.input_of, {}, options, observer);
+  result.settled_rows = static_cast<Offset>(result.run.live.size());
+  if (result.run.live.empty()) return result;
+  const RunResult settled = run(*plan.ordered, inputs, {}, result.run.live, options, observer);
+  result.run.live = settled.live;
+  result.run.live_rows.back() = static_cast<Offset>(settled.live.size());
+  return result;
+}
+
 }  // namespace
 
 CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
                                const Observer& observer) {
-  CategoryResult result;
-  RunOptions plain = options;
-  plain.merge_rows = false;
   if (plan.compiled == nullptr) {
-    result.run = run(*plan.plain, inputs, {}, {}, plain, observer);
-    return result;
+    RunOptions plain = options;
+    plain.merge_rows = false;
+    return {run(*plan.ordered, inputs, {}, {}, plain, observer), 0};
   }
+  CategoryResult result =
+      plan.monotone ? run_monotone(plan, inputs, options, observer) : run_once(plan, inputs, options, observer);
   if (plan.always_live) {
-    result.run = run(*plan.compiled, inputs, plan.input_of, {}, options, observer);
     result.run.live.resize(static_cast<std::size_t>(inputs.rows));
     std::iota(result.run.live.begin(), result.run.live.end(), 0);
-    return result;
   }
-  RunOptions above = options;
-  if (plan.monotone) above.bracket = Bracket::above;
-  result.run = run(*plan.compiled, inputs, plan.input_of, {}, above, observer);
-
-  std::vector<Index>& live = result.run.live;
-  std::vector<Index> sure;
-  if (plan.monotone && !live.empty()) {
-    RunOptions below = options;
-    below.bracket = Bracket::below;
-    sure = run(*plan.compiled, inputs, plan.input_of, live, below, observer).live;
-  }
-  const std::vector<Index> open = without(live, sure);
-  if (open.empty()) return result;
-  result.settled_plain = static_cast<Offset>(open.size());
-  const RunResult settled = run(*plan.plain, inputs, {}, open, plain, observer);
-  live.clear();
-  std::ranges::merge(sure, settled.live, std::back_inserter(live));
-  for (std::size_t l = 0; l < settled.live_rows.size(); ++l)
-    result.run.live_rows[l] += settled.live_rows[l] - result.settled_plain;
   return result;
 }
 

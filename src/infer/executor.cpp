@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "infer/row_store.h"
+#include "infer/panel_store.h"
 #include "kernels/spmm.h"
 
 namespace filigree {
@@ -19,16 +19,12 @@ namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 
-// A panel's rows move on to the next layer's waiting panel once a quarter of them died: copying 24 rows costs
-// about a tenth of a layer of 32 connections per neuron, carrying 8 dead ones a quarter.
+// A panel's rows move on to the next layer's waiting panel once enough of them died. Copying a row costs about as
+// much as five connections per neuron, so a layer of few connections carries more dead rows along (measured on the
+// challenge: 1024×120 plain, and compiled, where the first layers have two connections per neuron).
 constexpr int kMoveBelow = 25;
-
-// Rows that wait for company before the next layer.
-struct Stage {
-  Buffer<float> panel;
-  RowTag tags[kLanes];
-  int count = 0;
-};
+constexpr int kMoveBelowInThinLayers = 17;
+constexpr Offset kThin = 8;  // connections per neuron
 
 // Consecutive layers that are in memory together.
 struct Segment {
@@ -37,8 +33,8 @@ struct Segment {
   Index end() const { return first + static_cast<Index>(layers.size()); }
 };
 
-// Where a segment's rows come from: fills a panel, returns how many rows (0: no more). Thread-safe.
-using Feed = std::function<int(float* panel, RowTag* tags)>;
+// Where a segment's rows come from: fills or replaces a panel; false if there are no more. Thread-safe.
+using Feed = std::function<bool(RowPanel&)>;
 
 struct Tally {
   std::vector<Offset> live, computed, retired;
@@ -51,7 +47,7 @@ struct Shared {
   const std::vector<char>& retires;  // per layer: a row saturated after it may retire
   bool keeps_zero;  // no layer turns a zero row into another
   bool last_segment;
-  RowStore* store;  // where rows go that outlive the segment, unless it is the last
+  PanelStore* store;  // where rows go that outlive the segment, unless it is the last
   std::vector<char>& alive;  // per input row
 };
 
@@ -59,69 +55,86 @@ struct Shared {
 class Worker {
  public:
   Worker(const Segment& segment, const Shared& shared, Tally& tally)
-      : segment_(segment), shared_(shared), tally_(tally), stages_(segment.layers.size()) {
+      : segment_(segment), shared_(shared), tally_(tally), stages_(segment.layers.size() + 1) {
     for (const auto& layer : segment.layers) width_ = std::max({width_, layer->inputs(), layer->outputs()});
-    current_.panel = new_panel();
+    current_.values = new_panel();
     spare_ = new_panel();
   }
 
   void work(const Feed& feed) {
-    for (;;) {
+    while (feed(current_)) {
       shared_.observer.check_stop();
-      current_.count = feed(current_.panel.data(), current_.tags);
-      if (current_.count == 0) break;
+      fit(current_.values);
       advance(0, false);
     }
-    for (std::size_t l = 1; l < stages_.size(); ++l) {
+    for (std::size_t l = 1; l < segment_.layers.size(); ++l) {
       while (stages_[l].count > 0) {
         shared_.observer.check_stop();
         std::swap(current_, stages_[l]);
         stages_[l].count = 0;
         advance(l, true);
       }
-      stages_[l] = Stage();
+      stages_[l] = RowPanel();
     }
+    if (stages_.back().count > 0) shared_.store->add(std::move(stages_.back()));
   }
 
  private:
-  Buffer<float> new_panel() const { return Buffer<float>(static_cast<std::size_t>(width_) * kLanes); }
+  std::size_t panel_size() const { return static_cast<std::size_t>(width_) * kLanes; }
+  Buffer<float> new_panel() const { return Buffer<float>(panel_size()); }
+  // Panels from the segment before may be narrower than this one's widest layer.
+  void fit(Buffer<float>& values) const {
+    if (values.size() >= panel_size()) return;
+    Buffer<float> wider = new_panel();
+    std::ranges::copy(values, wider.begin());
+    values = std::move(wider);
+  }
 
   // Takes the current panel from layer l (within the segment) as far as it goes: until all rows died, wait in a
   // stage, or reach the segment's end.
   void advance(std::size_t l, bool flushing) {
     const bool filter = shared_.options.filter && shared_.keeps_zero;
-    std::uint32_t occupied = occupied_bits(current_.count);
-    for (; l < segment_.layers.size(); ++l) {
+    const std::size_t end = segment_.layers.size();
+    std::uint32_t occupied = first_rows(current_.count);
+    for (; l < end; ++l) {
       const PlanLayer& layer = *segment_.layers[l];
       const std::uint32_t live = run_layer(layer, l, occupied);
       if (filter) occupied = live;
       occupied = retire_saturated(layer, l, occupied);
       if (occupied == 0) return;
-      const bool has_next = l + 1 < segment_.layers.size();
-      if (has_next && filter && std::popcount(occupied) < kMoveBelow &&
-          !(flushing && stages_[l + 1].count == 0)) {
-        occupied = move_on(l + 1, occupied);
-        if (occupied == 0) return;
-      }
+      const bool waits = l + 1 < end && filter && std::popcount(occupied) < move_below(l + 1) &&
+                         !(flushing && stages_[l + 1].count == 0);
+      if (waits) occupied = move_on(l + 1, occupied);
+      if (occupied == 0) return;
     }
-    finish(occupied);
+    if (shared_.last_segment) return report(occupied);
+    occupied = move_on(end, occupied);
+    if (occupied == 0) return;
+    shared_.store->add(std::move(current_));
+    current_ = RowPanel();
+    current_.values = new_panel();
   }
 
-  static std::uint32_t occupied_bits(int count) {
+  static std::uint32_t first_rows(int count) {
     return count == kPanelRows ? ~std::uint32_t{0} : (std::uint32_t{1} << count) - 1;
+  }
+
+  int move_below(std::size_t l) const {
+    const PackedMatrix& w = segment_.layers[l]->weights;
+    return w.nnz < kThin * w.rows ? kMoveBelowInThinLayers : kMoveBelow;
   }
 
   std::uint32_t run_layer(const PlanLayer& layer, std::size_t l, std::uint32_t occupied) {
     Epilogue epilogue{layer.bias, layer.activation, layer.cap, 1.0f};
     if (shared_.options.bracket == Bracket::above) epilogue.scale = 1.0f + layer.slack;
     if (shared_.options.bracket == Bracket::below) epilogue.scale = 1.0f - layer.slack;
-    spmm_panel(layer.weights, epilogue, current_.panel.data(), spare_.data(), range_);
-    std::swap(current_.panel, spare_);
+    spmm_panel(layer.weights, epilogue, current_.values.data(), spare_.data(), range_);
+    std::swap(current_.values, spare_);
     const auto at = static_cast<std::size_t>(segment_.first) + l;
+    tally_.computed[at] += std::popcount(occupied);
     std::uint32_t live = 0;
     for (std::uint32_t left = occupied; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
-      tally_.computed[at] += 1;
       if (is_zero(layer, lane)) continue;
       live |= std::uint32_t{1} << lane;
       tally_.live[at] += current_.tags[lane].stands_for;
@@ -150,49 +163,29 @@ class Worker {
   // Puts the marked rows into the stage before layer l. If that fills it, it becomes the current panel, and what
   // did not fit waits in its place. Returns the rows of the current panel, none if it moved away whole.
   std::uint32_t move_on(std::size_t l, std::uint32_t rows) {
-    Stage& stage = stages_[l];
-    if (stage.panel.empty()) stage.panel = new_panel();
-    const Index neurons = segment_.layers[l]->inputs();
-    const int room = kPanelRows - stage.count;
-    std::uint32_t now = 0;
-    for (int i = 0; i < room && rows != 0; ++i) {
-      const std::uint32_t bit = rows & -rows;
-      now |= bit;
-      rows ^= bit;
-    }
-    append(stage, now, neurons);
-    if (stage.count < kPanelRows) return 0;
-    std::swap(current_, stage);  // the stage now holds the old panel, whose remaining rows are moved to its front
-    if (rows == 0) {
-      stage.count = 0;
-    } else {
-      Stage rest;
-      rest.panel = std::move(spare_);
-      std::swap(rest, stage);
-      append(stage, rows, neurons, rest);
-      spare_ = std::move(rest.panel);
-    }
+    RowPanel& stage = stages_[l];
+    if (stage.values.empty()) stage.values = new_panel();
+    const Index neurons = segment_.layers[l - 1]->outputs();
+    std::uint32_t fitting = 0;
+    for (int room = kPanelRows - stage.count; room > 0 && rows != 0; --room, rows &= rows - 1) fitting |= rows & -rows;
+    stage.append(current_, fitting, neurons);
+    if (!stage.full()) return 0;
+    RowPanel rest;
+    rest.values = std::move(spare_);
+    if (rows != 0) rest.append(current_, rows, neurons);
+    std::swap(stage, rest);      // the full panel is now `rest`
+    std::swap(current_, rest);   // and now the current one
+    spare_ = std::move(rest.values);
     return ~std::uint32_t{0};
   }
 
-  void append(Stage& stage, std::uint32_t rows, Index neurons) { append(stage, rows, neurons, current_); }
-  static void append(Stage& stage, std::uint32_t rows, Index neurons, const Stage& from) {
-    append_panel_rows(from.panel.data(), neurons, rows, stage.panel.data(), stage.count);
-    for (std::uint32_t left = rows; left != 0; left &= left - 1)
-      stage.tags[stage.count++] = from.tags[std::countr_zero(left)];
-  }
-
-  void finish(std::uint32_t rows) {
-    const PlanLayer& layer = *segment_.layers.back();
+  // At the network's end.
+  void report(std::uint32_t rows) {
     for (std::uint32_t left = rows; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
-      const RowTag tag = current_.tags[lane];
-      if (!shared_.last_segment) {
-        shared_.store->add_from_panel(tag, current_.panel.data(), lane);
-        continue;
-      }
-      if (!is_zero(layer, lane)) shared_.alive[static_cast<std::size_t>(tag.row)] = 1;
-      if (shared_.options.output) shared_.options.output(tag.row, current_.panel.data(), lane);
+      const Index row = current_.tags[lane].row;
+      if (!is_zero(*segment_.layers.back(), lane)) shared_.alive[static_cast<std::size_t>(row)] = 1;
+      if (shared_.options.output) shared_.options.output(row, current_.values.data(), lane);
     }
   }
 
@@ -200,66 +193,84 @@ class Worker {
   const Shared& shared_;
   Tally& tally_;
   Index width_ = 0;
-  std::vector<Stage> stages_;
-  Stage current_;
+  std::vector<RowPanel> stages_;  // before each layer, and behind the last
+  RowPanel current_;
   Buffer<float> spare_;
   PanelRange range_;
 };
 
-// Adds the rows' entries up into a panel.
+// Adds the rows' entries up into panels.
 class InputFeed {
  public:
   InputFeed(const InputRows& inputs, std::span<const Index> input_of, std::span<const Index> rows, Index width)
-      : inputs_(inputs), input_of_(input_of), rows_(rows), width_(static_cast<std::size_t>(width)) {}
+      : inputs_(inputs), rows_(rows), width_(static_cast<std::size_t>(width)), input_of_(input_of) {}
 
   std::size_t total() const { return rows_.empty() ? static_cast<std::size_t>(inputs_.rows) : rows_.size(); }
   std::size_t taken() const { return std::min(next_.load(), total()); }
 
-  int fill(float* panel, RowTag* tags) {
+  bool fill(RowPanel& panel) {
     const std::size_t first = next_.fetch_add(kLanes);
-    if (first >= total()) return 0;
-    const auto count = static_cast<int>(std::min(kLanes, total() - first));
-    if (input_of_.empty()) {
-      std::fill_n(panel, width_ * kLanes, 0.0f);
-      for (int lane = 0; lane < count; ++lane) place(tags, lane, first, [&](std::size_t c, float v) { panel[c * kLanes + static_cast<std::size_t>(lane)] = v; });
-    } else {
-      add_up(panel, tags, first, count);
+    if (first >= total()) return false;
+    panel.count = static_cast<int>(std::min(kLanes, total() - first));
+    for (int lane = 0; lane < panel.count; ++lane) {
+      const std::size_t i = first + static_cast<std::size_t>(lane);
+      panel.tags[lane] = {rows_.empty() ? static_cast<Index>(i) : rows_[i], 1};
     }
-    return count;
+    if (width_ <= kNarrow || input_of_.empty()) {
+      add_to_panel(panel);
+    } else {
+      add_row_by_row(panel);
+    }
+    return true;
   }
 
  private:
+  // A panel this narrow stays in L1 while entries are added all over it.
+  static constexpr std::size_t kNarrow = 256;
+
+  // Calls put(input, value) for each entry of a row.
   template <typename Put>
-  void place(RowTag* tags, int lane, std::size_t first, const Put& put) const {
-    const Index row = row_at(first + static_cast<std::size_t>(lane));
-    tags[lane] = {row, 1};
+  void for_entries(Index row, const Put& put) const {
     const auto columns = inputs_.row_columns(row);
-    if (inputs_.binary()) {
-      for (const std::uint16_t c : columns) put(c, 1.0f);
+    const float* value = inputs_.binary() ? nullptr : inputs_.value.data() + inputs_.row_begin[static_cast<std::size_t>(row)];
+    if (input_of_.empty()) {
+      for (std::size_t e = 0; e < columns.size(); ++e) put(std::size_t{columns[e]}, value == nullptr ? 1.0f : value[e]);
+    } else if (value == nullptr) {
+      for (const std::uint16_t c : columns) put_mapped(c, 1.0f, put);
     } else {
-      const float* value = inputs_.value.data() + inputs_.row_begin[static_cast<std::size_t>(row)];
-      for (std::size_t e = 0; e < columns.size(); ++e) put(columns[e], value[e]);
+      for (std::size_t e = 0; e < columns.size(); ++e) put_mapped(columns[e], value[e], put);
+    }
+  }
+  template <typename Put>
+  void put_mapped(std::uint16_t column, float value, const Put& put) const {
+    const Index to = input_of_[column];
+    if (to >= 0) put(static_cast<std::size_t>(to), value);
+  }
+
+  void add_to_panel(RowPanel& panel) const {
+    std::fill_n(panel.values.data(), width_ * kLanes, 0.0f);
+    for (int lane = 0; lane < panel.count; ++lane) {
+      float* x = panel.values.data() + lane;
+      for_entries(panel.tags[lane].row, [x](std::size_t n, float v) { x[n * kLanes] += v; });
     }
   }
 
-  // Row by row into a buffer of one row, which stays in L1, then turned into the panel.
-  void add_up(float* panel, RowTag* tags, std::size_t first, int count) const {
+  // Each row into a buffer of its own, which stays in L1, then all turned into the panel.
+  void add_row_by_row(RowPanel& panel) const {
     thread_local std::vector<float> sums;
-    sums.assign((width_ + 1) * kLanes, 0.0f);
-    for (int lane = 0; lane < count; ++lane) {
-      float* sum = sums.data() + static_cast<std::size_t>(lane) * (width_ + 1) + 1;  // place -1 takes the unread
-      place(tags, lane, first, [&](std::size_t c, float v) { sum[input_of_[c]] += v; });
+    sums.assign(width_ * kLanes, 0.0f);
+    for (int lane = 0; lane < panel.count; ++lane) {
+      float* sum = sums.data() + static_cast<std::size_t>(lane) * width_;
+      for_entries(panel.tags[lane].row, [sum](std::size_t n, float v) { sum[n] += v; });
     }
     for (std::size_t n = 0; n < width_; ++n)
-      for (std::size_t lane = 0; lane < kLanes; ++lane) panel[n * kLanes + lane] = sums[lane * (width_ + 1) + 1 + n];
+      for (std::size_t lane = 0; lane < kLanes; ++lane) panel.values[n * kLanes + lane] = sums[lane * width_ + n];
   }
 
-  Index row_at(std::size_t i) const { return rows_.empty() ? static_cast<Index>(i) : rows_[i]; }
-
   const InputRows& inputs_;
-  std::span<const Index> input_of_;
   std::span<const Index> rows_;
   std::size_t width_;
+  std::span<const Index> input_of_;
   std::atomic<std::size_t> next_{0};
 };
 
@@ -290,7 +301,7 @@ std::vector<char> retiring_layers(const PlanSource& plan, bool enabled) {
   std::vector<char> retires(static_cast<std::size_t>(layers), 0);
   if (!enabled || !plan.resident()) return retires;
   for (Index l = layers; l-- > 0;) {
-    const auto& layer = *plan.layer(l);
+    const PlanLayer& layer = *plan.layer(l);
     retires[static_cast<std::size_t>(l)] = layer.activation == Activation::relu && layer.cap < kNoCap;
     if (!layer.saturation_stays) break;
   }
@@ -301,7 +312,7 @@ std::vector<char> retiring_layers(const PlanSource& plan, bool enabled) {
 
 RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const Index> input_of,
               std::span<const Index> rows, const RunOptions& options, const Observer& observer) {
-  const Index layers = plan.layers();
+  const Index layers = options.depth > 0 ? std::min(options.depth, plan.layers()) : plan.layers();
   assert(input_of.empty() ? inputs.cols == plan.inputs() : input_of.size() == static_cast<std::size_t>(inputs.cols));
   const bool merge = options.merge_rows && !options.output;
   std::vector<char> alive(static_cast<std::size_t>(inputs.rows), 0);
@@ -312,7 +323,8 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
   InputFeed input_feed(inputs, input_of, rows, plan.inputs());
   const std::size_t share = options.memory_limit / 4;  // this segment, the next one, and two of rows
   while (input_feed.taken() < input_feed.total()) {
-    std::unique_ptr<RowStore> waiting;
+    std::vector<RowPanel> waiting;
+    bool from_inputs = true;
     Segment segment = fetch(plan, 0, merge_point_after(0, layers, merge), share);
     for (;;) {
       const bool last = segment.end() == layers;
@@ -324,37 +336,29 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
         next = std::async(plan.resident() ? std::launch::deferred : std::launch::async, fetch_next);
       }
       const Index width = segment.layers.back()->outputs();
-      const std::size_t row_bytes = std::max<std::size_t>(1, static_cast<std::size_t>(width) * sizeof(float));
-      auto reached = std::make_unique<RowStore>(width, std::max(kLanes, share / row_bytes));
-      const Shared shared{options, observer, retires, plan.keeps_zero(), last, reached.get(), alive};
+      PanelStore reached(width);
+      const Shared shared{options, observer, retires, plan.keeps_zero(), last, &reached, alive};
 
+      // Rows that reach the segment's end wait in memory. Once they fill their share, the other inputs are left for a
+      // pass of their own; what is under way in the threads and their stages comes on top.
+      const std::size_t room = share / std::max<std::size_t>(1, static_cast<std::size_t>(width) * sizeof(float));
       std::mutex report_mutex;
       std::atomic<std::size_t> next_waiting{0};
-      const bool from_inputs = waiting == nullptr;
-      const auto feed = [&](float* panel, RowTag* tags) -> int {
-        if (from_inputs) {
-          // Leave room for the rows under way in every thread; the rest of the inputs gets a pass of its own.
-          if (!last && reached->size() + kLanes * static_cast<std::size_t>(threads()) * 4 > reached->capacity() &&
-              reached->size() > 0)
-            return 0;
-          const int count = input_feed.fill(panel, tags);
-          if (const std::unique_lock lock(report_mutex, std::try_to_lock); lock)
-            observer.report("run", static_cast<double>(input_feed.taken()), static_cast<double>(input_feed.total()),
-                            "inputs");
-          return count;
+      const Feed feed = [&](RowPanel& panel) {
+        if (!from_inputs) {
+          const std::size_t i = next_waiting++;
+          if (i >= waiting.size()) return false;
+          panel = std::move(waiting[i]);
+          return true;
         }
-        const std::size_t first = next_waiting.fetch_add(kLanes);
-        if (first >= waiting->size()) return 0;
-        const auto count = static_cast<Index>(std::min(kLanes, waiting->size() - first));
-        waiting->fill_panel(first, count, panel);
-        for (Index lane = 0; lane < count; ++lane) tags[lane] = waiting->tag(first + static_cast<std::size_t>(lane));
-        return count;
+        if (!last && reached.rows() > room) return false;
+        const bool filled = input_feed.fill(panel);
+        if (const std::unique_lock lock(report_mutex, std::try_to_lock); lock)
+          observer.report("run", static_cast<double>(input_feed.taken()), static_cast<double>(input_feed.total()), "inputs");
+        return filled;
       };
       std::vector<Tally> tallies(static_cast<std::size_t>(threads()), Tally(static_cast<std::size_t>(layers)));
-      parallel_workers([&](int worker) {
-        Worker one(segment, shared, tallies[static_cast<std::size_t>(worker)]);
-        one.work(feed);
-      });
+      parallel_workers([&](int worker) { Worker(segment, shared, tallies[static_cast<std::size_t>(worker)]).work(feed); });
       for (const Tally& tally : tallies)
         for (std::size_t l = 0; l < total.live.size(); ++l) {
           total.live[l] += tally.live[l];
@@ -362,9 +366,10 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
           total.retired[l + 1] += tally.retired[l + 1];
         }
       if (!from_inputs) observer.report("run", segment.end(), layers, "layers");
-      if (last || reached->size() == 0) break;
-      if (merge) reached->merge_equal_rows(absorbed_by);
-      waiting = std::move(reached);
+      if (last || reached.rows() == 0) break;
+      if (merge) reached.merge_equal_rows(absorbed_by);
+      waiting = reached.take();
+      from_inputs = false;
       segment = next.get();
     }
   }

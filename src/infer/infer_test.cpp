@@ -8,7 +8,7 @@
 #include "data/digits.h"
 #include "infer/categories.h"
 #include "infer/reference.h"
-#include "infer/row_store.h"
+#include "infer/panel_store.h"
 #include "network/challenge.h"
 #include "sparse/test_matrices.h"
 
@@ -75,8 +75,14 @@ TEST(Executor, AgreesWithTheReferenceRowByRow) {
 }
 
 TEST(Executor, KeepsRowOrderWhenRowsDieWhateverTheThreads) {
-  const RadixNet network(64, 20, 3);
-  const InputRows inputs = digit_images(500, 8, 5, {});
+  const RadixNet recipe(256, 20, 3);
+  std::vector<Layer> layers;
+  for (Index l = 0; l < 20; ++l) {
+    layers.push_back(recipe.layer(l));
+    std::ranges::fill(layers.back().bias, -0.2f);  // lets more rows live than the challenge's
+  }
+  const MemoryLayers network(std::move(layers));
+  const InputRows inputs = digit_images(500, 16, 5, {});
   const auto expected = reference_categories(network, inputs, all_rows(inputs), {});
   ASSERT_GT(expected.size(), 10u);
   ASSERT_LT(expected.size(), 490u);
@@ -148,35 +154,54 @@ TEST(Executor, RethrowsWhatAnOutputCallbackThrows) {
   EXPECT_THROW(run(*plan, inputs, {}, {}, options, {}), Error);
 }
 
-TEST(RowStore, MergesEqualRowsAndNothingElse) {
-  RowStore store(3, 100);
-  std::vector<float> panel(3 * static_cast<std::size_t>(kPanelRows), 0.0f);
-  for (Index lane = 0; lane < kPanelRows; ++lane)
-    for (std::size_t n = 0; n < 3; ++n)
-      panel[n * static_cast<std::size_t>(kPanelRows) + static_cast<std::size_t>(lane)] = static_cast<float>((lane % 4) * 10 + static_cast<Index>(n));
-  for (Index lane = kPanelRows; lane-- > 0;) store.add_from_panel({lane, 1}, panel.data(), lane);
-  std::vector<Index> absorbed_by(kPanelRows, -1);
-  store.merge_equal_rows(absorbed_by);
-  ASSERT_EQ(store.size(), 4u);
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(store.tag(i).row, static_cast<Index>(i));
-    EXPECT_EQ(store.tag(i).stands_for, kPanelRows / 4);
+TEST(PanelStore, MergesEqualRowsAndNothingElse) {
+  // Three panels; the rows repeat four kinds, spread over all of them.
+  PanelStore store(3);
+  for (Index p = 0; p < 3; ++p) {
+    RowPanel panel;
+    panel.values = Buffer<float>(3 * static_cast<std::size_t>(kPanelRows));
+    panel.count = p == 2 ? 7 : kPanelRows;
+    for (Index lane = 0; lane < panel.count; ++lane) {
+      const Index row = 100 - p * kPanelRows - lane;
+      panel.tags[lane] = {row, 2};
+      for (Index n = 0; n < 3; ++n)
+        panel.values[static_cast<std::size_t>(n * kPanelRows + lane)] = static_cast<float>((row % 4) * 10 + n);
+    }
+    store.add(std::move(panel));
   }
-  for (Index r = 0; r < kPanelRows; ++r) EXPECT_EQ(absorbed_by[static_cast<std::size_t>(r)], r < 4 ? -1 : r % 4);
-  std::vector<float> back(panel.size(), -1.0f);
-  store.fill_panel(1, 2, back.data());
-  EXPECT_EQ(back[0], 10.0f);
-  EXPECT_EQ(back[1], 20.0f);
-  EXPECT_EQ(back[2], 0.0f);
+  std::vector<Index> absorbed_by(101, -1);
+  store.merge_equal_rows(absorbed_by);
+  ASSERT_EQ(store.rows(), 4u);
+  const std::vector<RowPanel> left = store.take();
+  ASSERT_EQ(left.size(), 1u);
+  Index stands_for = 0;
+  for (int lane = 0; lane < 4; ++lane) {
+    const RowTag tag = left[0].tags[lane];
+    stands_for += tag.stands_for;
+    EXPECT_EQ(absorbed_by[static_cast<std::size_t>(tag.row)], -1);
+    EXPECT_LT(tag.row, 100 - 2 * kPanelRows - 2) << "the smallest number stands for the others";
+    for (Index n = 0; n < 3; ++n)
+      EXPECT_EQ(left[0].values[static_cast<std::size_t>(n * kPanelRows + lane)], static_cast<float>((tag.row % 4) * 10 + n));
+  }
+  EXPECT_EQ(stands_for, 2 * (2 * kPanelRows + 7));
+  for (Index row = 100; row > 100 - 2 * kPanelRows; --row) {
+    ASSERT_GE(absorbed_by[static_cast<std::size_t>(row)], 0);
+    EXPECT_EQ(absorbed_by[static_cast<std::size_t>(row)] % 4, row % 4);
+  }
 }
 
 CategoryPlan compiled_plan(const LayerSource& network) {
-  CompiledNetwork compiled = compile_network(network, {});
+  std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
+  CompiledNetwork compiled = compile_network(
+      network, {}, [&](Index l, const Layer& layer, const DistinctRows& distinct, const DistinctRows* before) {
+        ordered[static_cast<std::size_t>(l)] =
+            std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts_of(layer, layer.cap)));
+      });
   CategoryPlan plan;
   plan.monotone = true;
   plan.input_of = compiled.input_of;
   plan.compiled = plan_compiled(compiled, {});
-  plan.plain = plan_as_is(network, std::size_t{1} << 30, {});
+  plan.ordered = std::make_unique<ResidentPlan>(std::move(ordered));
   return plan;
 }
 
@@ -185,7 +210,7 @@ TEST(Categories, CompiledAgreesWithPlainWithAndWithoutMergingRows) {
     const RadixNet network(256, 40, seed);
     const InputRows inputs = digit_images(2000, 16, seed, {});
     CategoryPlan plain;
-    plain.plain = plan_as_is(network, std::size_t{1} << 30, {});
+    plain.ordered = plan_as_is(network, std::size_t{1} << 30, {});
     const auto expected = find_categories(plain, inputs, {}, {});
     ASSERT_GT(expected.run.live.size(), 0u);
     const CategoryPlan compiled = compiled_plan(network);
@@ -219,15 +244,31 @@ TEST(Categories, SettleRowsOnAnUnstableFixedPointInThePlainOrder) {
     inputs.value[i] = start[i / 2];
   }
   CategoryPlan plain;
-  plain.plain = plan_as_is(network, std::size_t{1} << 30, {});
+  plain.ordered = plan_as_is(network, std::size_t{1} << 30, {});
   const auto expected = find_categories(plain, inputs, {}, {});
   RunOptions options;
   options.merge_rows = true;
   const auto found = find_categories(compiled_plan(network), inputs, options, {});
-  EXPECT_EQ(found.settled_plain, 1);
+  EXPECT_EQ(found.settled_rows, 1);
   EXPECT_EQ(found.run.live, expected.run.live);
   EXPECT_TRUE(std::ranges::binary_search(found.run.live, 2));
   EXPECT_FALSE(std::ranges::binary_search(found.run.live, 0));
+}
+
+TEST(OrderedPlan, GivesTheBitsOfTheOriginalNetwork) {
+  const RadixNet network(256, 9, 8);
+  const InputRows inputs = digit_images(64, 16, 8, {});
+  const auto original = plan_as_is(network, std::size_t{1} << 30, {});
+  const CategoryPlan plan = compiled_plan(network);
+  const auto expected = run_outputs(*original, inputs, 256);
+  const Index kinds = plan.ordered->layer(8)->outputs();
+  EXPECT_EQ(kinds, 16);
+  const auto found = run_outputs(*plan.ordered, inputs, kinds);
+  const DistinctRows distinct = find_distinct_rows(network.layer(8));
+  for (std::size_t r = 0; r < 64; ++r)
+    for (std::size_t o = 0; o < 256; ++o)
+      ASSERT_EQ(expected.values[r * 256 + o],
+                found.values[r * static_cast<std::size_t>(kinds) + static_cast<std::size_t>(distinct.kind_of[o])]);
 }
 
 TEST(Reference, KnowsWhichRowsRoundingDecides) {

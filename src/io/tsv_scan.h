@@ -19,8 +19,7 @@ namespace filigree {
 // Cuts a source into blocks of whole lines.
 class LineBlocks {
  public:
-  static constexpr std::size_t kSlack =
-      16;  // bytes behind a block that may be read, though they mean nothing
+  static constexpr std::size_t kSlack = 24;  // bytes behind a block that may be read, though they mean nothing
 
   explicit LineBlocks(Source& source);
   // The next lines; the block ends with '\n' even if the file does not, and is empty after the last line.
@@ -93,6 +92,7 @@ class RepeatedTail {
   float value() const { return value_; }
 
  private:
+  // "\t65536\t6.250000e-02\n", the longest official tail, has 20.
   static constexpr std::size_t kBytes = LineBlocks::kSlack;
   std::uint64_t bytes_[3] = {}, mask_[3] = {};
   std::size_t size_ = 0;

@@ -50,7 +50,8 @@ struct PackOptions {
 };
 
 // Sums keep the order of the columns, whatever the tiles: every packing gives the same bits.
-// The matrix must be valid (validate()).
+// The matrix must be valid (validate()); if there is one tile, columns may also come in any order and repeat, and sums
+// keep that order.
 PackedMatrix pack(const CsrView& matrix, const PackOptions& options = {});
 
 // Inputs per tile for a matrix of this shape whose patterns do not repeat.

@@ -67,6 +67,16 @@ void SpmmRows(const CsrView& w, const float* HWY_RESTRICT x, std::size_t batch, 
   }
 }
 
+// min(max(v, 0), cap), but a NaN stays one.
+HWY_INLINE Vec capped_relu(Vec v, Vec zero, Vec cap) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // their Min and Max prefer numbers
+  v = hn::IfThenElse(hn::Lt(v, zero), zero, v);
+  return hn::IfThenElse(hn::Gt(v, cap), cap, v);
+#else  // x86 returns the second operand if either is NaN, others return NaN
+  return hn::Min(cap, hn::Max(zero, v));
+#endif
+}
+
 // Two vectors of a panel's row: one strip. With four outputs under way that is eight independent chains of
 // additions, which covers the latency of two units (4 cycles each), in 8 of the 16 registers AVX2 has.
 struct Strip {
@@ -121,9 +131,7 @@ struct TileLoop {
     Vec v = hn::Add(hn::Mul(sum, scale), shift);
     high = hn::Max(high, v);
     low = hn::Min(low, v);
-    // In this order of operands a NaN stays one: x86 returns the second operand if either is NaN.
-    if constexpr (kRelu) v = hn::Min(cap, hn::Max(zero, v));
-    return v;
+    return kRelu ? capped_relu(v, zero, cap) : v;
   }
 
   HWY_INLINE void end(Tag d, Strip sum, std::size_t output_neuron) {
@@ -231,13 +239,15 @@ void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::u
   for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += lanes) {
     const std::uint32_t bits = (rows >> r) & lane_bits;
     if (bits == 0) continue;
-    std::uint8_t mask_bytes[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
-    const auto mask = hn::LoadMaskBits(d, mask_bytes);
+    const auto count = static_cast<std::size_t>(std::popcount(bits));
+    const std::uint8_t mask_bytes[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
+    const auto marked = hn::LoadMaskBits(d, mask_bytes);
+    const auto written = hn::FirstN(d, count);
     for (std::size_t n = 0; n < neurons; ++n) {
       const std::size_t row = n * static_cast<std::size_t>(kPanelRows);
-      hn::CompressBlendedStore(hn::Load(d, from + row + r), mask, d, to + row + at);
+      hn::BlendedStore(hn::Compress(hn::Load(d, from + row + r), marked), written, d, to + row + at);
     }
-    at += static_cast<std::size_t>(std::popcount(bits));
+    at += count;
   }
 }
 
