@@ -8,8 +8,14 @@ namespace filigree {
 
 namespace {
 
-// Most rows die in the first layers, where the compiled network is smallest; later few are left to gain from dying.
-constexpr Index kFirstLayers = 16;
+// Rows die early. As long as layers are thin, a row's way to its death is cheap; two layers on, few that will die are
+// left, and the rest is better run from below, where living to the end is a proof.
+Index first_layers(const PlanSource& plan) {
+  constexpr Offset kThin = 8;  // connections per neuron
+  Index thin = 0;
+  while (thin < plan.layers() && plan.layer(thin)->weights.nnz < kThin * plan.layer(thin)->outputs()) ++thin;
+  return std::min(std::max<Index>(thin + 2, 8), plan.layers());
+}
 
 // Rows of a without those of b; both ascending.
 std::vector<Index> without(const std::vector<Index>& a, const std::vector<Index>& b) {
@@ -22,7 +28,7 @@ CategoryResult run_monotone(const CategoryPlan& plan, const InputRows& inputs, c
                             const Observer& observer) {
   RunOptions above = options;
   above.bracket = Bracket::above;
-  above.depth = std::min(kFirstLayers, plan.compiled->layers());
+  above.depth = first_layers(*plan.compiled);
   CategoryResult result;
   result.run = run(*plan.compiled, inputs, plan.input_of, {}, above, observer);
   const std::vector<Index> left = std::move(result.run.live);
