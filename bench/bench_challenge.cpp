@@ -18,7 +18,8 @@ struct Timed {
 };
 
 // One run to warm up, then `repeat` timed ones; slow peers get fewer.
-Timed time_runs(int repeat, bool warm_up, const std::function<std::vector<Index>()>& run, const Observer& observer) {
+Timed time_runs(int repeat, bool warm_up, const std::function<std::vector<Index>()>& run,
+                const Observer& observer) {
   constexpr double kSlow = 20;  // seconds: a peer this slow is timed once
   Timed timed;
   const int rounds = repeat + (warm_up ? 1 : 0);
@@ -61,7 +62,8 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     observer.report("graphblas", 0, 1);
     {
       const auto peer = make_graphblas_peer(*data.network, data.images, threads());
-      add("graphblas", time_runs(options.repeat, true, [&] { return peer->run(); }, observer));
+      add("graphblas", time_runs(
+                           options.repeat, true, [&] { return peer->run(); }, observer));
     }
     observer.report("graphblas", 1, 1);
 #else
@@ -71,7 +73,8 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     observer.report("eigen", 0, 1);
     {
       const auto peer = make_eigen_peer(*data.network, data.images);
-      add("eigen", time_runs(std::min(options.repeat, 3), false, [&] { return peer->run(); }, observer));
+      add("eigen", time_runs(
+                       std::min(options.repeat, 3), false, [&] { return peer->run(); }, observer));
     }
     observer.report("eigen", 1, 1);
 #else
@@ -86,16 +89,18 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     run_options.memory_limit = fraction_of;
     const char* name = engine == Engine::plain ? "plain" : "compiled";
     observer.report(name, 0, 1);
-    add(name, time_runs(options.repeat, true,
-                        [&] { return find_categories(prepared.plan, data.images, run_options, quiet).run.live; },
-                        observer));
+    add(name, time_runs(
+                  options.repeat, true,
+                  [&] { return find_categories(prepared.plan, data.images, run_options, quiet).run.live; },
+                  observer));
     observer.report(name, 1, 1);
   }
   for (BenchRow& row : bench.rows)
     row.rate = static_cast<double>(bench.inputs) * static_cast<double>(bench.connections) / row.seconds;
   // Without an official list the plain engine is the measure of agreement.
   if (!data.truth)
-    for (std::size_t i = 0; i < answers.size(); ++i) bench.rows[i].right = answers[i] == answers[answers.size() - 2];
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      bench.rows[i].right = answers[i] == answers[answers.size() - 2];
 #ifdef FILIGREE_HAS_DNNL
   bench.dense_fma_rate = dense_fma_rate(1024, threads(), options.repeat);
 #else

@@ -66,7 +66,8 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
   if (options.repeat < 1) throw std::invalid_argument(fmt::format("repeat {} times", options.repeat));
   for (const Index n : options.neurons)
     if (n < options.fan_in || options.fan_in < 1)
-      throw std::invalid_argument(fmt::format("{} connections per neuron among {} neurons", options.fan_in, n));
+      throw std::invalid_argument(
+          fmt::format("{} connections per neuron among {} neurons", options.fan_in, n));
   KernelBench bench;
   bench.processor = processor_name();
   bench.simd = simd_name();
@@ -78,13 +79,13 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
     observer.check_stop();
     observer.report("kernels", done++, static_cast<double>(options.neurons.size()), "sizes");
     const auto name = [&](const char* kind) { return fmt::format("{}/n={},k={}", kind, n, options.fan_in); };
-    bench.rows.push_back(
-        time_panel(name("spmm"), random_layer(n, options.fan_in, false), options.repeat, bench.dense_fma_rate));
-    bench.rows.push_back(time_panel(name("spmm-uniform"), random_layer(n, options.fan_in, true), options.repeat,
+    bench.rows.push_back(time_panel(name("spmm"), random_layer(n, options.fan_in, false), options.repeat,
                                     bench.dense_fma_rate));
+    bench.rows.push_back(time_panel(name("spmm-uniform"), random_layer(n, options.fan_in, true),
+                                    options.repeat, bench.dense_fma_rate));
     if (options.fan_in == kChallengeFanIn && (n & (n - 1)) == 0 && n >= 32 && n <= 65536)
-      bench.rows.push_back(
-          time_panel(name("spmm-radix"), RadixNet(n, 1, 1).layer(0).weights, options.repeat, bench.dense_fma_rate));
+      bench.rows.push_back(time_panel(name("spmm-radix"), RadixNet(n, 1, 1).layer(0).weights, options.repeat,
+                                      bench.dense_fma_rate));
   }
   observer.report("kernels", done, done, "sizes");
   return bench;

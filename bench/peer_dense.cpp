@@ -1,4 +1,5 @@
-// oneDNN's dense GEMM as a yardstick. (Debian's OpenBLAS takes recent Xeons for an old core and is 10× too slow.)
+// oneDNN's dense GEMM as a yardstick. (Debian's OpenBLAS takes recent Xeons for an old core and is 10× too
+// slow.)
 #include <dnnl.h>
 #include <omp.h>
 

@@ -43,7 +43,8 @@ class EigenPeer final : public ChallengePeer {
     for (std::size_t l = 0; l < weights_.size(); ++l) {
       Sparse z = y * weights_[l];
       float* values = z.valuePtr();
-      for (Eigen::Index e = 0; e < z.nonZeros(); ++e) values[e] = std::min(std::max(values[e] + bias_[l], 0.0f), cap_);
+      for (Eigen::Index e = 0; e < z.nonZeros(); ++e)
+        values[e] = std::min(std::max(values[e] + bias_[l], 0.0f), cap_);
       z.prune(0.0f);
       y = std::move(z);
     }

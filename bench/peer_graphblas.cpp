@@ -52,9 +52,12 @@ class GraphBlasPeer final : public ChallengePeer {
     check(GrB_Matrix_dup(&y, y0_), "copying the inputs");
     for (std::size_t l = 0; l < weights_.size(); ++l) {
       check(GrB_mxm(y, nullptr, nullptr, GrB_PLUS_TIMES_SEMIRING_FP32, y, weights_[l], nullptr), "mxm");
-      check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_PLUS_FP32, y, bias_[l], nullptr), "adding the bias");
-      check(GrB_Matrix_select_FP32(y, nullptr, nullptr, GrB_VALUEGT_FP32, y, 0.0f, nullptr), "keeping the positive");
-      check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_MIN_FP32, y, cap_, nullptr), "capping");
+      check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_PLUS_FP32, y, bias_[l], nullptr),
+            "adding the bias");
+      check(GrB_Matrix_select_FP32(y, nullptr, nullptr, GrB_VALUEGT_FP32, y, 0.0f, nullptr),
+            "keeping the positive");
+      check(GrB_Matrix_apply_BinaryOp2nd_FP32(y, nullptr, nullptr, GrB_MIN_FP32, y, cap_, nullptr),
+            "capping");
     }
     check(GrB_Matrix_wait(y, GrB_MATERIALIZE), "waiting");
     GrB_Vector any = nullptr;
@@ -102,7 +105,8 @@ class GraphBlasPeer final : public ChallengePeer {
                           const std::vector<GrB_Index>& column, const std::vector<float>& value) {
     GrB_Matrix matrix = nullptr;
     check(GrB_Matrix_new(&matrix, GrB_FP32, rows, cols), "a matrix");
-    check(GrB_Matrix_build_FP32(matrix, row.data(), column.data(), value.data(), row.size(), GrB_PLUS_FP32), "building");
+    check(GrB_Matrix_build_FP32(matrix, row.data(), column.data(), value.data(), row.size(), GrB_PLUS_FP32),
+          "building");
     check(GrB_Matrix_wait(matrix, GrB_MATERIALIZE), "waiting");
     return matrix;
   }
@@ -116,7 +120,8 @@ class GraphBlasPeer final : public ChallengePeer {
 
 }  // namespace
 
-std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, const InputRows& inputs, int threads) {
+std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, const InputRows& inputs,
+                                                   int threads) {
   return std::make_unique<GraphBlasPeer>(network, inputs, threads);
 }
 

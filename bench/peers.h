@@ -17,7 +17,8 @@ class ChallengePeer {
 };
 
 // SuiteSparse:GraphBLAS, four calls per layer: multiply, add the bias, keep the positive, cap.
-std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, const InputRows& inputs, int threads);
+std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, const InputRows& inputs,
+                                                   int threads);
 
 // Eigen's sparse matrices: product, then bias and cap over the entries, pruned. Eigen runs it on one thread.
 std::unique_ptr<ChallengePeer> make_eigen_peer(const LayerSource& network, const InputRows& inputs);

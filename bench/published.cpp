@@ -3,8 +3,9 @@
 
 namespace filigree {
 
-// LAGraph: T. Davis's logs of 2020, 20-core Xeon E5-2698v4. Wang et al. 2019: cuSPARSE with filter, table of the
-// paper. XY (champion 2021) and SNICIT (2023): table 3 of the SNICIT paper, device events with resident weights.
+// LAGraph: T. Davis's logs of 2020, 20-core Xeon E5-2698v4. Wang et al. 2019: cuSPARSE with filter, table of
+// the paper. XY (champion 2021) and SNICIT (2023): table 3 of the SNICIT paper, device events with resident
+// weights.
 const std::vector<PublishedFigures>& published_figures() {
   static const std::vector<PublishedFigures> figures = {
       {1024, 120, 1.43, 2.758, 0.01493, 0.01340},   {1024, 480, 4.75, 9.714, 0.04093, 0.02510},

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "filigree/bench.h"
 
 namespace filigree::cli {
 
@@ -38,10 +39,10 @@ nlohmann::json to_json(const ChallengeBench& bench) {
 }
 
 void print_bench(const ChallengeBench& bench) {
-  fmt::print("{}×{}, {} inputs, {} threads, {}\n", bench.neurons, bench.layers, with_commas(bench.inputs), bench.threads,
-             bench.processor);
-  fmt::print("{:<10} {:>11} {:>11} {:>11} {:>22} {:>10}  {}\n", "", "median", "fastest", "slowest", "connections/s",
-             "× first", "answer");
+  fmt::print("{}×{}, {} inputs, {} threads, {}\n", bench.neurons, bench.layers, with_commas(bench.inputs),
+             bench.threads, bench.processor);
+  fmt::print("{:<10} {:>11} {:>11} {:>11} {:>22} {:>10}  {}\n", "", "median", "fastest", "slowest",
+             "connections/s", "× first", "answer");
   for (const BenchRow& row : bench.rows)
     fmt::print("{:<10} {:>11} {:>11} {:>11} {:>22} {:>10.1f}  {}\n", row.name, short_seconds(row.seconds),
                short_seconds(row.fastest), short_seconds(row.slowest), short_rate(row.rate),
@@ -62,17 +63,19 @@ int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
   nlohmann::json sizes = nlohmann::json::array();
   bool right = true;
   if (!common.quiet)
-    fmt::print("{:<11} {:>8} {:>10} {:>10} {:>11} | {:>10} {:>10} {:>10} {:>10} (s)\n", "size", "answer", "plain",
-               "compiled", "peak", "LAGraph", "Wang V100", "XY A6000", "SNICIT");
+    fmt::print("{:<11} {:>8} {:>10} {:>10} {:>11} | {:>10} {:>10} {:>10} {:>10} (s)\n", "size", "answer",
+               "plain", "compiled", "peak", "LAGraph", "Wang V100", "XY A6000", "SNICIT");
   for (const PublishedFigures& published : published_figures()) {
-    if (arguments.challenge.source.layers > 0 && published.layers > arguments.challenge.source.layers) continue;
+    if (arguments.challenge.source.layers > 0 && published.layers > arguments.challenge.source.layers)
+      continue;
     double seconds[2] = {0, 0};
     std::uint64_t peak = 0;
     std::size_t categories = 0;
     bool agree = true;
     for (const Engine engine : {Engine::compiled, Engine::plain}) {
       // The plain engine's work at 65536 neurons and 480 or more layers is an hour's and more.
-      if (engine == Engine::plain && static_cast<Offset>(published.neurons) * published.layers > 16384 * 480) continue;
+      if (engine == Engine::plain && static_cast<Offset>(published.neurons) * published.layers > 16384 * 480)
+        continue;
       ChallengeOptions options;
       options.engine = engine;
       options.source = arguments.challenge.parsed();
@@ -82,7 +85,8 @@ int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
       options.repeat = engine == Engine::compiled ? arguments.options.repeat : 1;
       ProgressDisplay display(common.quiet);
       const ChallengeResult result = run_challenge(options, display.observer(context.stop));
-      agree = agree && result.mismatches.empty() && (engine == Engine::compiled || result.categories.size() == categories);
+      agree = agree && result.mismatches.empty() &&
+              (engine == Engine::compiled || result.categories.size() == categories);
       seconds[engine == Engine::compiled] = result.seconds;
       categories = result.categories.size();
       peak = result.peak_memory_bytes;
@@ -93,9 +97,9 @@ int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
     if (!common.quiet) {
       fmt::print("{:<11} {:>8} {:>10} {:>10} {:>11} | {:>10} {:>10} {:>10} {:>10}\n",
                  fmt::format("{}×{}", published.neurons, published.layers),
-                 fmt::format("{}{}", categories, agree ? "" : "!"), figure(seconds[0]), figure(seconds[1]), short_bytes(peak),
-                 figure(published.lagraph_cpu), figure(published.wang_v100), figure(published.xy_a6000),
-                 figure(published.snicit_a6000));
+                 fmt::format("{}{}", categories, agree ? "" : "!"), figure(seconds[0]), figure(seconds[1]),
+                 short_bytes(peak), figure(published.lagraph_cpu), figure(published.wang_v100),
+                 figure(published.xy_a6000), figure(published.snicit_a6000));
       std::fflush(stdout);
     }
   }
@@ -136,12 +140,14 @@ int run_kernel_bench(const KernelArguments& arguments, const Context& context) {
     fmt::print("one core of {}, {}\n", bench.processor, bench.simd);
     if (bench.dense_fma_rate > 0)
       fmt::print("dense GEMM 1024³ (oneDNN): {}multiply-adds/s\n", short_rate(bench.dense_fma_rate));
-    fmt::print("{:<26} {:>16} {:>22} {:>14}\n", "kernel", "connections/s", "slowest to fastest", "share of dense");
+    fmt::print("{:<26} {:>16} {:>22} {:>14}\n", "kernel", "connections/s", "slowest to fastest",
+               "share of dense");
   }
   for (const KernelRow& row : bench.rows) {
     if (!arguments.common.quiet)
       fmt::print("{:<26} {:>16} {:>22} {:>13.0f}%\n", row.name, short_rate(row.connections_per_second),
-                 fmt::format("{}– {}", short_rate(row.slowest), short_rate(row.fastest)), 100 * row.share_of_dense);
+                 fmt::format("{}– {}", short_rate(row.slowest), short_rate(row.fastest)),
+                 100 * row.share_of_dense);
     rows.push_back({{"name", row.name},
                     {"connections_per_second", row.connections_per_second},
                     {"fastest", row.fastest},
@@ -161,28 +167,39 @@ Run add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "measured tables, side by side with peers");
   command->require_subcommand(1);
   auto challenge = std::make_shared<ChallengeBenchArguments>();
-  CLI::App* challenge_command = command->add_subcommand("challenge", "our engines beside GraphBLAS and Eigen");
+  CLI::App* challenge_command =
+      command->add_subcommand("challenge", "our engines beside GraphBLAS and Eigen");
   challenge->challenge.add_to(*challenge_command);
-  challenge_command->add_option("--data", challenge->challenge.source.data, "directory in the official file layout")->type_name("DIR");
+  challenge_command
+      ->add_option("--data", challenge->challenge.source.data, "directory in the official file layout")
+      ->type_name("DIR");
   challenge_command->add_option("--repeat", challenge->options.repeat, "timed runs; the median counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   challenge_command->add_option("--memory-limit", challenge->options.memory_limit, "bytes, or 12GiB …")
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
-  challenge_command->add_flag("--all", challenge->all, "the twelve official sizes (up to --layers), beside published figures");
+  challenge_command->add_flag("--all", challenge->all,
+                              "the twelve official sizes (up to --layers), beside published figures");
   challenge_command->add_flag("--no-peers", challenge->no_peers, "our engines only");
   challenge->common.add_to(*challenge_command);
 
   auto kernels = std::make_shared<KernelArguments>();
-  CLI::App* kernels_command = command->add_subcommand("kernels", "the panel kernel on random layers, one core, beside dense GEMM");
-  kernels_command->add_option("--neurons", kernels->options.neurons, "layer sizes")->delimiter(',')->check(CLI::Range(1, 65536));
-  kernels_command->add_option("--fan-in", kernels->options.fan_in, "connections per neuron")->capture_default_str();
-  kernels_command->add_option("--repeat", kernels->options.repeat, "timed rounds")->check(CLI::Range(1, 1000))->capture_default_str();
+  CLI::App* kernels_command =
+      command->add_subcommand("kernels", "the panel kernel on random layers, one core, beside dense GEMM");
+  kernels_command->add_option("--neurons", kernels->options.neurons, "layer sizes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 65536));
+  kernels_command->add_option("--fan-in", kernels->options.fan_in, "connections per neuron")
+      ->capture_default_str();
+  kernels_command->add_option("--repeat", kernels->options.repeat, "timed rounds")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   kernels->common.add_to(*kernels_command);
 
   return [=](const Context& context) {
-    return challenge_command->parsed() ? run_challenge_bench(*challenge, context) : run_kernel_bench(*kernels, context);
+    return challenge_command->parsed() ? run_challenge_bench(*challenge, context)
+                                       : run_kernel_bench(*kernels, context);
   };
 }
 

@@ -70,7 +70,8 @@ std::string short_rate(double per_second) {
 std::string short_bytes(std::uint64_t bytes) {
   constexpr double kGiB = 1024.0 * 1024 * 1024;
   const auto size = static_cast<double>(bytes);
-  return size >= kGiB ? fmt::format("{:.2f} GiB", size / kGiB) : fmt::format("{:.1f} MiB", size / kGiB * 1024);
+  return size >= kGiB ? fmt::format("{:.2f} GiB", size / kGiB)
+                      : fmt::format("{:.1f} MiB", size / kGiB * 1024);
 }
 
 nlohmann::json to_json(const ChallengeResult& r) {
@@ -107,17 +108,21 @@ void print_result(const Common& common, const ChallengeResult& r) {
   print_line(common, "inputs", fmt::format("{} of {}", with_commas(r.inputs), r.images));
   print_line(common, "engine",
              plain ? fmt::format("plain, {} threads{}", r.threads, r.streamed ? ", layers streamed" : "")
-                   : fmt::format("compiled to {} connections, {} threads", with_commas(r.compiled_connections), r.threads));
+                   : fmt::format("compiled to {} connections, {} threads",
+                                 with_commas(r.compiled_connections), r.threads));
   print_line(common, "categories", with_commas(static_cast<std::int64_t>(r.categories.size())));
   if (r.settled_rows > 0)
-    print_line(common, "", fmt::format("{} rows near the edge of rounding were settled in the plain order", r.settled_rows));
+    print_line(common, "", fmt::format("{} rows settled in the plain order of summation", r.settled_rows));
   if (r.verified == "official") {
-    print_line(common, "checked", fmt::format("against the official list: {}",
-                                              r.mismatches.empty() ? "the same" : fmt::format("{} rows differ", r.mismatches.size())));
+    print_line(
+        common, "checked",
+        fmt::format("against the official list: {}",
+                    r.mismatches.empty() ? "the same" : fmt::format("{} rows differ", r.mismatches.size())));
   } else if (r.verified == "reference") {
-    print_line(common, "checked",
-               fmt::format("{} rows against the double-precision reference: {}", with_commas(r.checked_rows),
-                           r.mismatches.empty() ? "the same" : fmt::format("{} differ", r.mismatches.size())));
+    print_line(
+        common, "checked",
+        fmt::format("{} rows against the double-precision reference: {}", with_commas(r.checked_rows),
+                    r.mismatches.empty() ? "the same" : fmt::format("{} differ", r.mismatches.size())));
   } else {
     print_line(common, "checked", "no");
   }
@@ -140,7 +145,8 @@ int report_mismatches(const ChallengeResult& r) {
   for (std::size_t i = 0; i < r.mismatches.size() && i < kShown; ++i)
     rows += fmt::format("{}{}", i == 0 ? "" : ", ", r.mismatches[i] + 1);
   if (r.mismatches.size() > kShown) rows += fmt::format(", … ({} in all)", r.mismatches.size());
-  fmt::print(stderr, "filigree: wrong answer: the categories differ from the {} in these rows (counted from 1): {}\n",
+  fmt::print(stderr,
+             "filigree: wrong answer: the categories differ from the {} in these rows (counted from 1): {}\n",
              r.verified == "official" ? "official list" : "double-precision reference", rows);
   return 1;
 }

@@ -47,10 +47,10 @@ struct ChallengeArguments {
 // A line of the summary on standard output, unless quiet.
 void print_line(const Common& common, std::string_view label, const std::string& text);
 
-std::string with_commas(std::int64_t number);   // 60,000
-std::string short_seconds(double seconds);      // "12.3 ms"
-std::string short_rate(double per_second);      // "19.1 T"
-std::string short_bytes(std::uint64_t bytes);   // "1.5 GiB"
+std::string with_commas(std::int64_t number);  // 60,000
+std::string short_seconds(double seconds);     // "12.3 ms"
+std::string short_rate(double per_second);     // "19.1 T"
+std::string short_bytes(std::uint64_t bytes);  // "1.5 GiB"
 
 nlohmann::json to_json(const ChallengeResult& result);
 void print_result(const Common& common, const ChallengeResult& result);

@@ -26,17 +26,19 @@ int run(const Arguments& arguments, const Context& context) {
   nlohmann::json passes = nlohmann::json::array();
   for (const CompilePass& pass : result.passes) {
     print_line(arguments.common, "pass",
-               fmt::format("{}: {} neurons, {} connections removed", pass.name, with_commas(pass.neurons_removed),
-                           with_commas(pass.connections_removed)));
+               fmt::format("{}: {} neurons, {} connections removed", pass.name,
+                           with_commas(pass.neurons_removed), with_commas(pass.connections_removed)));
     passes.push_back({{"name", pass.name},
                       {"neurons_removed", pass.neurons_removed},
                       {"connections_removed", pass.connections_removed}});
   }
-  print_line(arguments.common, "connections",
-             fmt::format("{} → {} ({:.2f} %)", with_commas(result.connections_before), with_commas(result.connections_after),
-                         result.connections_before == 0 ? 100.0
-                                                        : 100.0 * static_cast<double>(result.connections_after) /
-                                                              static_cast<double>(result.connections_before)));
+  print_line(
+      arguments.common, "connections",
+      fmt::format("{} → {} ({:.2f} %)", with_commas(result.connections_before),
+                  with_commas(result.connections_after),
+                  result.connections_before == 0 ? 100.0
+                                                 : 100.0 * static_cast<double>(result.connections_after) /
+                                                       static_cast<double>(result.connections_before)));
   if (!arguments.out.empty()) {
     save(result.network, arguments.out);
     print_line(arguments.common, "written", arguments.out);
@@ -51,8 +53,10 @@ int run(const Arguments& arguments, const Context& context) {
 
 Run add_compile(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("compile", "rewrite a network exactly: fewer neurons and connections, same outputs");
-  command->add_option("model", arguments->model, "model file, or a directory in the official layout")->required();
+  CLI::App* command =
+      app.add_subcommand("compile", "rewrite a network exactly: fewer neurons and connections, same outputs");
+  command->add_option("model", arguments->model, "model file, or a directory in the official layout")
+      ->required();
   command->add_option("--out", arguments->out, "write the compiled model to this file")->type_name("FILE");
   command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory");
   command->add_option("--layers", arguments->layers, "only the first so many layers of a directory");

@@ -39,7 +39,8 @@ int run(const Arguments& arguments, const Context& context, const std::string& w
 }  // namespace
 
 Run add_generate(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("generate", "make RadiX-Net networks, challenge images, official files");
+  CLI::App* command =
+      app.add_subcommand("generate", "make RadiX-Net networks, challenge images, official files");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help, const char* target) {
     auto arguments = std::make_shared<Arguments>();
@@ -50,24 +51,28 @@ Run add_generate(CLI::App& app) {
     return std::pair(sub, arguments);
   };
   const auto [network, network_arguments] = add("network", "a RadiX-Net as a model file", "FILE.safetensors");
-  const auto [images, images_arguments] = add("images", "challenge images as TSV (.gz compresses)", "FILE.tsv");
+  const auto [images, images_arguments] =
+      add("images", "challenge images as TSV (.gz compresses)", "FILE.tsv");
   const auto [files, files_arguments] =
       add("challenge-files", "layers, images and reference categories in the official layout", "DIR");
   files->add_flag("--gzip", files_arguments->gzip, "compress every file");
 
   return [=](const Context& context) {
     if (network->parsed())
-      return run(*network_arguments, context, "network", [&](const ChallengeInputs& source, const Observer& observer) {
-        save(radix_net(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed), network_arguments->out,
-             observer);
-      });
+      return run(*network_arguments, context, "network",
+                 [&](const ChallengeInputs& source, const Observer& observer) {
+                   save(radix_net(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed),
+                        network_arguments->out, observer);
+                 });
     if (images->parsed())
-      return run(*images_arguments, context, "images", [&](const ChallengeInputs& source, const Observer& observer) {
-        write_challenge_images(source, images_arguments->out, observer);
-      });
-    return run(*files_arguments, context, "challenge files", [&](const ChallengeInputs& source, const Observer& observer) {
-      write_challenge_files(source, files_arguments->out, files_arguments->gzip, observer);
-    });
+      return run(*images_arguments, context, "images",
+                 [&](const ChallengeInputs& source, const Observer& observer) {
+                   write_challenge_images(source, images_arguments->out, observer);
+                 });
+    return run(*files_arguments, context, "challenge files",
+               [&](const ChallengeInputs& source, const Observer& observer) {
+                 write_challenge_files(source, files_arguments->out, files_arguments->gzip, observer);
+               });
   };
 }
 

@@ -31,7 +31,10 @@ int run(const Arguments& arguments, const Context& context) {
     print_line(common, "processor", processor_name());
     print_line(common, "SIMD", simd_name());
     print_line(common, "threads", std::to_string(threads()));
-    common.write_json({{"version", version()}, {"processor", processor_name()}, {"simd", simd_name()}, {"threads", threads()}});
+    common.write_json({{"version", version()},
+                       {"processor", processor_name()},
+                       {"simd", simd_name()},
+                       {"threads", threads()}});
     return 0;
   }
   const Network network = load(arguments.model, arguments.neurons, arguments.layers);
@@ -55,25 +58,29 @@ int run(const Arguments& arguments, const Context& context) {
                       {"cap", layer.cap}});
   }
   print_line(common, "network", network.describe());
-  print_line(common, "shape", fmt::format("{} inputs, {} layers, {} outputs{}", with_commas(network.inputs()),
-                                          with_commas(network.layers()), with_commas(network.outputs()),
-                                          network.compiled() ? " (compiled: mapped onto fewer)" : ""));
+  print_line(common, "shape",
+             fmt::format("{} inputs, {} layers, {} outputs{}", with_commas(network.inputs()),
+                         with_commas(network.layers()), with_commas(network.outputs()),
+                         network.compiled() ? " (compiled: mapped onto fewer)" : ""));
   print_line(common, "connections", with_commas(connections));
   if (!common.quiet) {
-    fmt::print("\n{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>12}\n", "layer", "inputs", "outputs", "connections",
-               "fan-in", "distinct", "weights", "activation");
+    fmt::print("\n{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>12}\n", "layer", "inputs", "outputs",
+               "connections", "fan-in", "distinct", "weights", "activation");
     const Index shown = arguments.all ? network.layers() : std::min(network.layers(), kShownLayers);
     for (Index l = 0; l < shown; ++l) {
       const LayerInfo& layer = infos[static_cast<std::size_t>(l)];
       const std::string fan_in = layer.smallest_fan_in == layer.largest_fan_in
                                      ? std::to_string(layer.largest_fan_in)
                                      : fmt::format("{}–{}", layer.smallest_fan_in, layer.largest_fan_in);
-      const std::string weights = layer.uniform ? fmt::format("{:.6g}", layer.largest_weight)
-                                                : fmt::format("{:.4g} … {:.4g}", layer.smallest_weight, layer.largest_weight);
+      const std::string weights =
+          layer.uniform ? fmt::format("{:.6g}", layer.largest_weight)
+                        : fmt::format("{:.4g} … {:.4g}", layer.smallest_weight, layer.largest_weight);
       fmt::print("{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>12}\n", l + 1, layer.inputs, layer.outputs,
-                 with_commas(layer.connections), fan_in, layer.distinct_neurons, weights, activation_text(layer));
+                 with_commas(layer.connections), fan_in, layer.distinct_neurons, weights,
+                 activation_text(layer));
     }
-    if (shown < network.layers()) fmt::print("  … {} more layers; --all shows them\n", network.layers() - shown);
+    if (shown < network.layers())
+      fmt::print("  … {} more layers; --all shows them\n", network.layers() - shown);
   }
   common.write_json({{"network", network.describe()},
                      {"inputs", network.inputs()},

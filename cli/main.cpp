@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,8 +14,8 @@
 
 namespace {
 
-// Ctrl-C and kill ask the running command to stop; a second one ends the program at once. Signals are taken by a
-// thread of their own, where everything is allowed.
+// Ctrl-C and kill ask the running command to stop; a second one ends the program at once. Signals are taken
+// by a thread of their own, where everything is allowed.
 class SignalWatch {
  public:
   SignalWatch() {
@@ -37,6 +38,15 @@ class SignalWatch {
   std::stop_source stop_;
 };
 
+// A word where a command should stand, named before CLI11 says that one is missing.
+std::string unknown_command(const CLI::App& app, int argc, char** argv, int at = 1) {
+  if (at >= argc || argv[at][0] == '-' || app.get_subcommands([](const CLI::App*) { return true; }).empty())
+    return "";
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (command->check_name(argv[at])) return unknown_command(*command, argc, argv, at + 1);
+  return argv[at];
+}
+
 int run(int argc, char** argv, const filigree::cli::Context& context) {
   using namespace filigree::cli;
   CLI::App app("filigree: sparse neural networks, run exactly and fast", "filigree");
@@ -48,6 +58,12 @@ int run(int argc, char** argv, const filigree::cli::Context& context) {
   for (const auto& add : {add_demo, add_challenge, add_generate, add_compile, add_info, add_bench}) {
     Run command = add(app);
     commands.emplace_back(app.get_subcommands({}).back(), std::move(command));
+  }
+  if (const std::string word = unknown_command(app, argc, argv); !word.empty()) {
+    fmt::print(stderr,
+               "filigree: there is no command '{}'\nTry filigree --help, or filigree COMMAND --help.\n",
+               word);
+    return 2;
   }
   try {
     app.parse(argc, argv);

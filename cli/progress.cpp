@@ -15,7 +15,9 @@ namespace {
 constexpr double kBarInterval = 0.1;    // seconds between two drawings
 constexpr double kLineInterval = 10.0;  // between two lines where there is no terminal
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 int terminal_width() {
   winsize size{};
@@ -29,14 +31,18 @@ std::string duration(double seconds) {
 }
 
 std::string count(double x) {
-  return x >= 1e6 ? fmt::format("{:.1f}M", x / 1e6) : x >= 1e4 ? fmt::format("{:.0f}k", x / 1e3) : fmt::format("{:.0f}", x);
+  return x >= 1e6   ? fmt::format("{:.1f}M", x / 1e6)
+         : x >= 1e4 ? fmt::format("{:.0f}k", x / 1e3)
+                    : fmt::format("{:.0f}", x);
 }
 
 }  // namespace
 
 ProgressDisplay::ProgressDisplay(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
-ProgressDisplay::~ProgressDisplay() { clear(); }
+ProgressDisplay::~ProgressDisplay() {
+  clear();
+}
 
 Observer ProgressDisplay::observer(std::stop_token stop) {
   Observer observer;

@@ -10,10 +10,10 @@ namespace filigree {
 
 struct BenchRow {
   std::string name;
-  double seconds = 0;              // median
+  double seconds = 0;  // median
   double fastest = 0, slowest = 0;
   double rate = 0;
-  bool right = true;               // the categories agree with the other rows'
+  bool right = true;  // the categories agree with the other rows'
 };
 
 struct ChallengeBench {
@@ -58,10 +58,10 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
 // Published figures for 60,000 inputs, to stand beside ours: seconds, 0 where none was published.
 struct PublishedFigures {
   Index neurons = 0, layers = 0;
-  double lagraph_cpu = 0;      // 20-core Xeon E5-2698v4, 40 threads (Davis 2020)
-  double wang_v100 = 0;        // cuSPARSE with row filter (Wang et al. 2019)
-  double xy_a6000 = 0;         // champion 2021
-  double snicit_a6000 = 0;     // 2023, the best published
+  double lagraph_cpu = 0;   // 20-core Xeon E5-2698v4, 40 threads (Davis 2020)
+  double wang_v100 = 0;     // cuSPARSE with row filter (Wang et al. 2019)
+  double xy_a6000 = 0;      // champion 2021
+  double snicit_a6000 = 0;  // 2023, the best published
 };
 const std::vector<PublishedFigures>& published_figures();
 

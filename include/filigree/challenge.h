@@ -15,11 +15,11 @@ enum class Engine { plain, compiled };
 enum class Check { automatic, full, none };
 
 struct ChallengeInputs {
-  Index neurons = 1024;             // pixels of an image, too
-  Index layers = 0;                 // 0: 120, or as many as the files have
-  std::optional<Index> inputs;      // the first so many images; default all, 60000 if generated
-  std::filesystem::path data = {};  // official files; empty: generate the network
-  std::filesystem::path mnist = {}; // MNIST's idx files; empty: embedded digits
+  Index neurons = 1024;              // pixels of an image, too
+  Index layers = 0;                  // 0: 120, or as many as the files have
+  std::optional<Index> inputs;       // the first so many images; default all, 60000 if generated
+  std::filesystem::path data = {};   // official files; empty: generate the network
+  std::filesystem::path mnist = {};  // MNIST's idx files; empty: embedded digits
   std::uint64_t seed = 1;
 };
 
@@ -39,17 +39,17 @@ struct ChallengeResult {
   Offset connections = 0;
   Engine engine = Engine::compiled;
   int threads = 0;
-  double seconds = 0;                // median of seconds_all
-  std::vector<double> seconds_all;   // inputs and network in memory → category list in memory
-  double rate = 0;                   // inputs × connections / seconds
+  double seconds = 0;               // median of seconds_all
+  std::vector<double> seconds_all;  // inputs and network in memory → category list in memory
+  double rate = 0;                  // inputs × connections / seconds
   double load_seconds = 0, compile_seconds = 0;
-  Offset compiled_connections = 0;   // of the network that was run
-  bool streamed = false;             // layers were made or read while running
-  std::vector<Index> categories;     // 0-based, ascending
-  std::string verified = "none";     // "official", "reference", "none"
+  Offset compiled_connections = 0;  // of the network that was run
+  bool streamed = false;            // layers were made or read while running
+  std::vector<Index> categories;    // 0-based, ascending
+  std::string verified = "none";    // "official", "reference", "none"
   Offset checked_rows = 0;
-  std::vector<Index> mismatches;     // rows (0-based) whose category differs from the truth
-  Offset settled_rows = 0;          // rows near the edge of rounding, settled in the plain order of summation
+  std::vector<Index> mismatches;  // rows (0-based) whose category differs from the truth
+  Offset settled_rows = 0;        // rows near the edge of rounding, settled in the plain order of summation
   std::vector<Offset> live_rows, distinct_rows;  // per layer
   std::uint64_t peak_memory_bytes = 0;
   std::string processor;

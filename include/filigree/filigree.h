@@ -1,7 +1,6 @@
 // Everything public.
 #pragma once
 
-#include "filigree/bench.h"
 #include "filigree/challenge.h"
 #include "filigree/network.h"
 #include "filigree/plan.h"

@@ -27,8 +27,8 @@ struct LayerInfo {
   Index inputs = 0, outputs = 0;
   Offset connections = 0;
   Index smallest_fan_in = 0, largest_fan_in = 0;
-  Index unread_inputs = 0;      // nobody in this layer reads them
-  Index distinct_neurons = 0;   // that differ in connections, weights or bias
+  Index unread_inputs = 0;     // nobody in this layer reads them
+  Index distinct_neurons = 0;  // that differ in connections, weights or bias
   float smallest_weight = 0, largest_weight = 0;
   bool uniform = false;  // all weights are the same
   Activation activation = Activation::relu;

@@ -53,7 +53,8 @@ void check(const ChallengeOptions& options, const ChallengeData& data, Challenge
   }
   std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
   std::iota(rows.begin(), rows.end(), 0);
-  if (options.check == Check::automatic) rows = sample_rows(result.categories, data.images.rows, result.connections);
+  if (options.check == Check::automatic)
+    rows = sample_rows(result.categories, data.images.rows, result.connections);
   const ReferenceVerdict verdict = reference_verdict(*data.network, data.images, rows, observer);
   std::vector<Index> found;
   std::ranges::set_intersection(result.categories, rows, std::back_inserter(found));
@@ -93,7 +94,8 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   if (input_bytes >= limit)
     fail("the inputs alone take {} bytes, but the memory limit is {}", input_bytes, limit);
   start = seconds_now();
-  const PreparedEngine engine = prepare_engine(options.engine, *data.network, (limit - input_bytes) / 2, observer);
+  const PreparedEngine engine =
+      prepare_engine(options.engine, *data.network, (limit - input_bytes) / 2, observer);
   result.compile_seconds = seconds_now() - start;
   result.connections = engine.connections;
   result.compiled_connections = engine.compiled_connections;

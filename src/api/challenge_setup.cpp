@@ -19,7 +19,8 @@ namespace {
 Index side_of(Index neurons) {
   const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(neurons))));
   if (side * side != neurons)
-    throw std::invalid_argument(fmt::format("images have √neurons × √neurons pixels, but {} is no square", neurons));
+    throw std::invalid_argument(
+        fmt::format("images have √neurons × √neurons pixels, but {} is no square", neurons));
   return side;
 }
 
@@ -35,13 +36,15 @@ InputRows images_from_mnist(const std::filesystem::path& directory, Index side, 
   if (array.dims.size() != 3 || array.dims[1] != 28 || array.dims[2] != 28)
     fail("{}: expected images of 28×28 pixels", found->string());
   const auto count = static_cast<Index>(array.dims[0]);
-  if (keep.value_or(count) > count) fail("{}: {} images, but {} are asked for", found->string(), count, *keep);
+  if (keep.value_or(count) > count)
+    fail("{}: {} images, but {} are asked for", found->string(), count, *keep);
   return challenge_images(array.data, count, side, keep.value_or(count), observer);
 }
 
 }  // namespace
 
-InputRows load_challenge_images(const ChallengeInputs& source, std::string& described, const Observer& observer) {
+InputRows load_challenge_images(const ChallengeInputs& source, std::string& described,
+                                const Observer& observer) {
   if (source.inputs && *source.inputs < 1)
     throw std::invalid_argument(fmt::format("{} inputs; at least one is needed", *source.inputs));
   if (!source.data.empty()) {
@@ -69,7 +72,8 @@ ChallengeData load_challenge(const ChallengeInputs& source, const Observer& obse
   ChallengeData data;
   if (source.layers < 0) throw std::invalid_argument(fmt::format("{} layers", source.layers));
   if (source.data.empty()) {
-    data.network = std::make_shared<RadixNet>(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed);
+    data.network =
+        std::make_shared<RadixNet>(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed);
   } else {
     data.network = std::make_shared<ChallengeFiles>(source.data, source.neurons, source.layers);
   }
@@ -118,19 +122,22 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
   }
   std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
   std::atomic<std::uint64_t> ordered_bytes{0};
-  const auto keep_ordered = [&](Index l, const Layer& layer, const DistinctRows& distinct, const DistinctRows* before) {
+  const auto keep_ordered = [&](Index l, const Layer& layer, const DistinctRows& distinct,
+                                const DistinctRows* before) {
     if (ordered_bytes > memory_limit / 4) return;
     const float cap = layer.activation == Activation::relu ? layer.cap : kNoCap;
-    auto made = std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts_of(layer, cap)));
+    auto made =
+        std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts_of(layer, cap)));
     ordered_bytes += made->bytes();
     ordered[static_cast<std::size_t>(l)] = std::move(made);
   };
   CompiledNetwork compiled = compile_network(network, observer, keep_ordered);
   prepared.connections = compiled.original_connections;
   prepared.compiled_connections = compiled.connections();
-  prepared.plan.monotone = !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
-    return f.nonnegative && f.zero_stays_zero;
-  });
+  prepared.plan.monotone =
+      !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
+        return f.nonnegative && f.zero_stays_zero;
+      });
   for (std::size_t o = 0; o < compiled.output_of.size(); ++o)
     if (compiled.output_of[o] < 0 && compiled.output_constant[o] != 0) prepared.plan.always_live = true;
   prepared.plan.input_of = std::move(compiled.input_of);

@@ -20,7 +20,8 @@ struct ChallengeData {
 };
 
 ChallengeData load_challenge(const ChallengeInputs& source, const Observer& observer);
-InputRows load_challenge_images(const ChallengeInputs& source, std::string& described, const Observer& observer);
+InputRows load_challenge_images(const ChallengeInputs& source, std::string& described,
+                                const Observer& observer);
 
 // Packs the network for the engine. `memory_limit` is what the layers may take.
 struct PreparedEngine {

@@ -27,9 +27,15 @@ Index Network::outputs() const {
   return impl_->source->layer(impl_->source->layers() - 1).outputs();
 }
 
-Index Network::layers() const { return impl_->source->layers(); }
-std::string Network::describe() const { return impl_->source->describe(); }
-bool Network::compiled() const { return !impl_->input_of.empty(); }
+Index Network::layers() const {
+  return impl_->source->layers();
+}
+std::string Network::describe() const {
+  return impl_->source->describe();
+}
+bool Network::compiled() const {
+  return !impl_->input_of.empty();
+}
 
 LayerInfo Network::layer_info(Index l) const {
   if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
@@ -75,7 +81,8 @@ Network radix_net(Index neurons, Index layers, std::uint64_t seed) {
 Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   if (std::filesystem::is_directory(path)) {
     if (neurons <= 0)
-      throw std::invalid_argument(fmt::format("{} is a directory: say how many neurons its layers have", path.string()));
+      throw std::invalid_argument(
+          fmt::format("{} is a directory: say how many neurons its layers have", path.string()));
     return wrap(std::make_shared<ChallengeFiles>(path, neurons, layers));
   }
   Model model = read_model(path);

@@ -50,7 +50,8 @@ InputRows sparse_rows(std::span<const float> dense, Index width) {
   rows.value = Buffer<float>(std::max<std::size_t>(1, entries));  // empty would mean ones
   std::size_t at = 0;
   for (Index r = 0; r < rows.rows; ++r) {
-    const auto row = dense.subspan(static_cast<std::size_t>(r) * static_cast<std::size_t>(width), static_cast<std::size_t>(width));
+    const auto row = dense.subspan(static_cast<std::size_t>(r) * static_cast<std::size_t>(width),
+                                   static_cast<std::size_t>(width));
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (row[c] == 0) continue;
       rows.column[at] = static_cast<std::uint16_t>(c);
@@ -72,12 +73,13 @@ struct Plan::Impl {
 CompileResult compile_network(const Network& network, const Observer& observer) {
   CompiledNetwork compiled = compile_with_maps(network, observer);
   std::vector<CompilePass> passes;
-  for (const PassReport& pass : compiled.passes) passes.push_back({pass.pass, pass.neurons, pass.connections});
+  for (const PassReport& pass : compiled.passes)
+    passes.push_back({pass.pass, pass.neurons, pass.connections});
   const Offset after = compiled.connections();
   auto source = std::make_shared<MemoryLayers>(std::move(compiled.layers), network.describe() + ", compiled");
-  Network result(std::make_shared<Network::Impl>(Network::Impl{std::move(source), std::move(compiled.input_of),
-                                                               std::move(compiled.output_of),
-                                                               std::move(compiled.output_constant)}));
+  Network result(std::make_shared<Network::Impl>(
+      Network::Impl{std::move(source), std::move(compiled.input_of), std::move(compiled.output_of),
+                    std::move(compiled.output_constant)}));
   return {std::move(result), std::move(passes), compiled.original_connections, after};
 }
 
@@ -91,13 +93,18 @@ Plan compile(const Network& network, const Observer& observer) {
   return Plan(std::move(impl));
 }
 
-Index Plan::inputs() const { return static_cast<Index>(impl_->input_of.size()); }
-Index Plan::outputs() const { return static_cast<Index>(impl_->output_of.size()); }
+Index Plan::inputs() const {
+  return static_cast<Index>(impl_->input_of.size());
+}
+Index Plan::outputs() const {
+  return static_cast<Index>(impl_->output_of.size());
+}
 
 std::vector<float> Plan::run(std::span<const float> inputs, const Observer& observer) const {
   const auto width = static_cast<std::size_t>(this->inputs());
   if (inputs.size() % width != 0)
-    throw std::invalid_argument(fmt::format("{} values are not whole rows of {} inputs", inputs.size(), width));
+    throw std::invalid_argument(
+        fmt::format("{} values are not whole rows of {} inputs", inputs.size(), width));
   if (this->inputs() > kMaxInputColumns)
     fail("inputs of {} columns; {} is the most", width, kMaxInputColumns);
   for (std::size_t i = 0; i < inputs.size(); ++i)

@@ -7,8 +7,12 @@
 
 namespace filigree {
 
-std::string version() { return FILIGREE_VERSION; }
-std::string simd_name() { return simd_target_name(); }
+std::string version() {
+  return FILIGREE_VERSION;
+}
+std::string simd_name() {
+  return simd_target_name();
+}
 
 void write_file(const std::filesystem::path& path, std::string_view contents) {
   AtomicFile file(path);

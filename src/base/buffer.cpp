@@ -20,6 +20,8 @@ void* allocate_aligned(std::size_t bytes) {
   return memory;
 }
 
-void free_aligned(void* memory) noexcept { std::free(memory); }
+void free_aligned(void* memory) noexcept {
+  std::free(memory);
+}
 
 }  // namespace filigree::detail

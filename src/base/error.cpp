@@ -4,6 +4,8 @@
 
 namespace filigree {
 
-std::string system_message(int error_number) { return std::generic_category().message(error_number); }
+std::string system_message(int error_number) {
+  return std::generic_category().message(error_number);
+}
 
 }  // namespace filigree

@@ -33,7 +33,9 @@ void set_threads(int threads) {
   p.threads = wanted;
 }
 
-int threads() { return pool().threads; }
+int threads() {
+  return pool().threads;
+}
 
 void parallel_for(std::size_t count, std::size_t grain,
                   const std::function<void(std::size_t, std::size_t)>& body) {
@@ -49,8 +51,10 @@ void parallel_for(std::size_t count, std::size_t grain,
 void parallel_workers(const std::function<void(int)>& body) {
   const int workers = threads();
   if (workers == 1) return body(0);
-  pool().arena->execute(
-      [&] { tbb::parallel_for(0, workers, [&](int worker) { body(worker); }, tbb::static_partitioner()); });
+  pool().arena->execute([&] {
+    tbb::parallel_for(
+        0, workers, [&](int worker) { body(worker); }, tbb::static_partitioner());
+  });
 }
 
 }  // namespace filigree

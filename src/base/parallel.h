@@ -11,7 +11,8 @@ void set_threads(int threads);
 int threads();
 
 // Calls body(begin, end) on disjoint ranges that cover [0, count); ranges hold about `grain` items.
-void parallel_for(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body);
+void parallel_for(std::size_t count, std::size_t grain,
+                  const std::function<void(std::size_t, std::size_t)>& body);
 
 // Calls body(worker) once for each worker 0 … threads()-1; each call may run on its own thread, and a
 // worker that starts late still gets its call: bodies share work through their own queue and never

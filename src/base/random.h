@@ -55,7 +55,9 @@ class Random {
   }
 
  private:
-  static constexpr std::uint64_t rotate(std::uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
+  static constexpr std::uint64_t rotate(std::uint64_t x, int bits) {
+    return (x << bits) | (x >> (64 - bits));
+  }
   std::uint64_t state_[4];
 };
 

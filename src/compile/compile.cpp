@@ -21,7 +21,8 @@ Offset count_connections(const std::vector<Layer>& layers) {
 }
 
 // Keeps the columns that `place` maps to 0 or above and renumbers them; rows that `keep_row` marks.
-CsrMatrix select(const CsrMatrix& m, const std::vector<char>& keep_row, const std::vector<Index>& place, Index cols) {
+CsrMatrix select(const CsrMatrix& m, const std::vector<char>& keep_row, const std::vector<Index>& place,
+                 Index cols) {
   CsrMatrix out;
   out.cols = cols;
   const CsrView view = m.view();
@@ -57,13 +58,16 @@ void compose(std::vector<Index>& map, const std::vector<Index>& then) {
 
 }  // namespace
 
-Offset CompiledNetwork::connections() const { return count_connections(layers); }
+Offset CompiledNetwork::connections() const {
+  return count_connections(layers);
+}
 
 LayerFacts facts_of(const Layer& layer, float input_cap) {
   LayerFacts facts;
   facts.input_cap = input_cap;
   facts.zero_stays_zero = zero_stays_zero(layer);
-  bool saturates = layer.activation == Activation::relu && std::isfinite(input_cap) && std::isfinite(layer.cap);
+  bool saturates =
+      layer.activation == Activation::relu && std::isfinite(input_cap) && std::isfinite(layer.cap);
   const CsrView w = layer.weights.view();
   for (Index r = 0; r < layer.outputs(); ++r) {
     const auto values = w.row_values(r);
@@ -73,7 +77,8 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
       facts.nonnegative = facts.nonnegative && v >= 0;
       sum += v;
     }
-    const double least = sum * static_cast<double>(input_cap) * (1 - (static_cast<double>(values.size()) + 4) * kRounding);
+    const double least =
+        sum * static_cast<double>(input_cap) * (1 - (static_cast<double>(values.size()) + 4) * kRounding);
     saturates = saturates && least + static_cast<double>(layer.bias[static_cast<std::size_t>(r)]) >
                                  static_cast<double>(layer.cap) * (1 + 4 * kRounding);
   }
@@ -81,7 +86,8 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
   return facts;
 }
 
-CompiledNetwork compile_network(const LayerSource& source, const Observer& observer, const LayerVisitor& visitor) {
+CompiledNetwork compile_network(const LayerSource& source, const Observer& observer,
+                                const LayerVisitor& visitor) {
   CompiledNetwork network;
   network.input_of.resize(static_cast<std::size_t>(source.inputs()));
   std::iota(network.input_of.begin(), network.input_of.end(), 0);

@@ -38,7 +38,9 @@ InputRows map_inputs(const InputRows& inputs, const CompiledNetwork& compiled) {
   for (Index r = 0; r < inputs.rows; ++r)
     for (Index c = 0; c < inputs.cols; ++c) {
       const Index to = compiled.input_of[static_cast<std::size_t>(c)];
-      if (to >= 0) mapped.value[static_cast<std::size_t>(r * mapped.cols + to)] += inputs.value[static_cast<std::size_t>(r * inputs.cols + c)];
+      if (to >= 0)
+        mapped.value[static_cast<std::size_t>(r * mapped.cols + to)] +=
+            inputs.value[static_cast<std::size_t>(r * inputs.cols + c)];
     }
   return mapped;
 }
@@ -60,7 +62,8 @@ double largest_difference(const std::vector<Layer>& layers, CompiledNetwork& com
     for (std::size_t o = 0; o < outputs; ++o) {
       const Index at = compiled.output_of[o];
       if (at >= 0 && !runs) return 1e30;
-      const double value = at < 0 ? double{compiled.output_constant[o]} : found[r * inner + static_cast<std::size_t>(at)];
+      const double value =
+          at < 0 ? double{compiled.output_constant[o]} : found[r * inner + static_cast<std::size_t>(at)];
       largest = std::max(largest, std::abs(value - expected[r * outputs + o]) / (1 + std::abs(value)));
     }
   return largest;
@@ -162,8 +165,8 @@ TEST(Compile, KeepsTheOutputsOfAnyNetwork) {
 }
 
 TEST(Compile, ReducesRadixNetAsItsRecipeSays) {
-  // 1024 neurons: 64 residues, and 32 distinct neurons where the shift is half of them; within the first block each
-  // reads two merged neurons.
+  // 1024 neurons: 64 residues, and 32 distinct neurons where the shift is half of them; within the first
+  // block each reads two merged neurons.
   const CompiledNetwork compiled = compile_network(RadixNet(1024, 6, 1), {});
   for (std::size_t l = 0; l < 6; ++l) {
     EXPECT_EQ(compiled.layers[l].outputs(), l == 5 ? 32 : 64) << l;

@@ -70,7 +70,9 @@ DistinctRows find_distinct_rows(const Layer& layer) {
 }
 
 MergeSweep::MergeSweep(Index inputs)
-    : neuron_(static_cast<std::size_t>(inputs)), constant_(static_cast<std::size_t>(inputs), 0.0f), width_(inputs) {
+    : neuron_(static_cast<std::size_t>(inputs)),
+      constant_(static_cast<std::size_t>(inputs), 0.0f),
+      width_(inputs) {
   std::iota(neuron_.begin(), neuron_.end(), 0);
 }
 
@@ -128,8 +130,10 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     const auto place = static_cast<Index>(merged.bias.size());
     const CsrMatrix row{1, width_, {0, static_cast<Offset>(columns.size())}, columns, values};
     const Index found = table.find_or_enter(hash_row(columns, values, bias_value), place, [&](Index other) {
-      return same_row(row.view(), bias_value, 0, CsrView{place, width_, merged.weights.row_begin, merged.weights.column, merged.weights.value},
-                      merged.bias[static_cast<std::size_t>(other)], other);
+      return same_row(
+          row.view(), bias_value, 0,
+          CsrView{place, width_, merged.weights.row_begin, merged.weights.column, merged.weights.value},
+          merged.bias[static_cast<std::size_t>(other)], other);
     });
     place_of_kind[kind] = found;
     if (found != place) continue;

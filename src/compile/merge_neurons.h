@@ -9,14 +9,14 @@ namespace filigree {
 
 // Rows of a layer that are the same in every respect: connections, weights and bias.
 struct DistinctRows {
-  std::vector<Index> first;     // the first row of each kind
-  std::vector<Index> kind_of;   // per row
+  std::vector<Index> first;    // the first row of each kind
+  std::vector<Index> kind_of;  // per row
 };
 DistinctRows find_distinct_rows(const Layer& layer);
 
-// Goes through a network once, from the inputs on, and hands back each layer rewritten. A neuron is merged with
-// one that reads the same (already merged) neurons with the same weights, bias and activation; its readers'
-// weights are summed. A neuron that reads nothing is a constant.
+// Goes through a network once, from the inputs on, and hands back each layer rewritten. A neuron is merged
+// with one that reads the same (already merged) neurons with the same weights, bias and activation; its
+// readers' weights are summed. A neuron that reads nothing is a constant.
 class MergeSweep {
  public:
   explicit MergeSweep(Index inputs);

@@ -61,7 +61,8 @@ std::shared_ptr<const PlanLayer> StreamedPlan::layer(Index l) const {
   return std::make_shared<PlanLayer>(make_plan_layer(layer, facts_of(layer, kNoCap)));
 }
 
-std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit, const Observer& observer) {
+std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit,
+                                         const Observer& observer) {
   const auto layers = static_cast<std::size_t>(source.layers());
   std::vector<std::shared_ptr<const PlanLayer>> packed(layers);
   const StreamedPlan stream(source);

@@ -16,8 +16,8 @@ struct PlanLayer {
   float cap = kNoCap;
   bool zero_stays_zero = false;   // relu, and no bias above zero
   bool saturation_stays = false;  // see LayerFacts
-  // How far, relative to the sum before the bias, the sum computed here may be from the one computed in the order
-  // of the original network: for bracketing (see infer/categories.h).
+  // How far, relative to the sum before the bias, the sum computed here may be from the one computed in the
+  // order of the original network: for bracketing (see infer/categories.h).
   float slack = 0;
 
   Index inputs() const { return weights.cols; }
@@ -32,7 +32,7 @@ class PlanSource {
  public:
   virtual ~PlanSource() = default;
   virtual Index layers() const = 0;
-  virtual Index inputs() const = 0;  // of the first layer, as the executor sees them
+  virtual Index inputs() const = 0;     // of the first layer, as the executor sees them
   virtual bool keeps_zero() const = 0;  // every layer's zero_stays_zero
   virtual bool resident() const = 0;    // layer() costs nothing
   virtual std::shared_ptr<const PlanLayer> layer(Index l) const = 0;
@@ -46,7 +46,9 @@ class ResidentPlan final : public PlanSource {
   Index inputs() const override { return layers_.front()->inputs(); }
   bool keeps_zero() const override { return keeps_zero_; }
   bool resident() const override { return true; }
-  std::shared_ptr<const PlanLayer> layer(Index l) const override { return layers_[static_cast<std::size_t>(l)]; }
+  std::shared_ptr<const PlanLayer> layer(Index l) const override {
+    return layers_[static_cast<std::size_t>(l)];
+  }
   std::size_t bytes() const;
 
  private:
@@ -69,14 +71,15 @@ class StreamedPlan final : public PlanSource {
 };
 
 // The original layers, packed as they are. Returns null as soon as they exceed `limit` bytes.
-std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit, const Observer& observer);
+std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit,
+                                         const Observer& observer);
 
 // The compiled layers; frees each Layer of `network` once it is packed.
 std::unique_ptr<ResidentPlan> plan_compiled(CompiledNetwork& network, const Observer& observer);
 
-// Each distinct neuron of an original layer once, adding its products in the original order: the same bits as the
-// original layer, for as many times less work as neurons repeat. `before` holds the distinct rows of the layer before,
-// null for the first.
+// Each distinct neuron of an original layer once, adding its products in the original order: the same bits as
+// the original layer, for as many times less work as neurons repeat. `before` holds the distinct rows of the
+// layer before, null for the first.
 PlanLayer make_ordered_layer(const Layer& layer, const DistinctRows& distinct, const DistinctRows* before,
                              const LayerFacts& facts);
 

@@ -8,8 +8,8 @@ namespace filigree {
 
 namespace {
 
-// Rows die early. As long as layers are thin, a row's way to its death is cheap; two layers on, few that will die are
-// left, and the rest is better run from below, where living to the end is a proof.
+// Rows die early. As long as layers are thin, a row's way to its death is cheap; two layers on, few that will
+// die are left, and the rest is better run from below, where living to the end is a proof.
 Index first_layers(const PlanSource& plan) {
   constexpr Offset kThin = 8;  // connections per neuron
   Index thin = 0;
@@ -46,7 +46,8 @@ CategoryResult run_monotone(const CategoryPlan& plan, const InputRows& inputs, c
   if (!open.empty()) settled = run(*plan.ordered, inputs, {}, open, options, observer);
   std::ranges::merge(sure.live, settled.live, std::back_inserter(result.run.live));
   for (std::size_t l = first; l < result.run.live_rows.size(); ++l) {
-    result.run.live_rows[l] = static_cast<Offset>(sure.live.size()) + (open.empty() ? 0 : settled.live_rows[l]);
+    result.run.live_rows[l] =
+        static_cast<Offset>(sure.live.size()) + (open.empty() ? 0 : settled.live_rows[l]);
     result.run.distinct_rows[l] = sure.distinct_rows[l] + (open.empty() ? 0 : settled.distinct_rows[l]);
   }
   return result;
@@ -73,8 +74,8 @@ CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs
     plain.merge_rows = false;
     return {run(*plan.ordered, inputs, {}, {}, plain, observer), 0};
   }
-  CategoryResult result =
-      plan.monotone ? run_monotone(plan, inputs, options, observer) : run_once(plan, inputs, options, observer);
+  CategoryResult result = plan.monotone ? run_monotone(plan, inputs, options, observer)
+                                        : run_once(plan, inputs, options, observer);
   if (plan.always_live) {
     result.run.live.resize(static_cast<std::size_t>(inputs.rows));
     std::iota(result.run.live.begin(), result.run.live.end(), 0);

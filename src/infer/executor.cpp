@@ -19,9 +19,10 @@ namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 
-// A panel's rows move on to the next layer's waiting panel once enough of them died. Copying a row costs about as
-// much as five connections per neuron, so a layer of few connections carries more dead rows along (measured on the
-// challenge: 1024×120 plain, and compiled, where the first layers have two connections per neuron).
+// A panel's rows move on to the next layer's waiting panel once enough of them died. Copying a row costs
+// about as much as five connections per neuron, so a layer of few connections carries more dead rows along
+// (measured on the challenge: 1024×120 plain, and compiled, where the first layers have two connections per
+// neuron).
 constexpr int kMoveBelow = 25;
 constexpr int kMoveBelowInThinLayers = 17;
 constexpr Offset kThin = 8;  // connections per neuron
@@ -45,9 +46,9 @@ struct Shared {
   const RunOptions& options;
   const Observer& observer;
   const std::vector<char>& retires;  // per layer: a row saturated after it may retire
-  bool keeps_zero;  // no layer turns a zero row into another
+  bool keeps_zero;                   // no layer turns a zero row into another
   bool last_segment;
-  PanelStore* store;  // where rows go that outlive the segment, unless it is the last
+  PanelStore* store;         // where rows go that outlive the segment, unless it is the last
   std::vector<char>& alive;  // per input row
 };
 
@@ -90,8 +91,8 @@ class Worker {
     values = std::move(wider);
   }
 
-  // Takes the current panel from layer l (within the segment) as far as it goes: until all rows died, wait in a
-  // stage, or reach the segment's end.
+  // Takes the current panel from layer l (within the segment) as far as it goes: until all rows died, wait in
+  // a stage, or reach the segment's end.
   void advance(std::size_t l, bool flushing) {
     const bool filter = shared_.options.filter && shared_.keeps_zero;
     const std::size_t end = segment_.layers.size();
@@ -160,21 +161,22 @@ class Worker {
     return rows;
   }
 
-  // Puts the marked rows into the stage before layer l. If that fills it, it becomes the current panel, and what
-  // did not fit waits in its place. Returns the rows of the current panel, none if it moved away whole.
+  // Puts the marked rows into the stage before layer l. If that fills it, it becomes the current panel, and
+  // what did not fit waits in its place. Returns the rows of the current panel, none if it moved away whole.
   std::uint32_t move_on(std::size_t l, std::uint32_t rows) {
     RowPanel& stage = stages_[l];
     if (stage.values.empty()) stage.values = new_panel();
     const Index neurons = segment_.layers[l - 1]->outputs();
     std::uint32_t fitting = 0;
-    for (int room = kPanelRows - stage.count; room > 0 && rows != 0; --room, rows &= rows - 1) fitting |= rows & -rows;
+    for (int room = kPanelRows - stage.count; room > 0 && rows != 0; --room, rows &= rows - 1)
+      fitting |= rows & -rows;
     stage.append(current_, fitting, neurons);
     if (!stage.full()) return 0;
     RowPanel rest;
     rest.values = std::move(spare_);
     if (rows != 0) rest.append(current_, rows, neurons);
-    std::swap(stage, rest);      // the full panel is now `rest`
-    std::swap(current_, rest);   // and now the current one
+    std::swap(stage, rest);     // the full panel is now `rest`
+    std::swap(current_, rest);  // and now the current one
     spare_ = std::move(rest.values);
     return ~std::uint32_t{0};
   }
@@ -202,7 +204,8 @@ class Worker {
 // Adds the rows' entries up into panels.
 class InputFeed {
  public:
-  InputFeed(const InputRows& inputs, std::span<const Index> input_of, std::span<const Index> rows, Index width)
+  InputFeed(const InputRows& inputs, std::span<const Index> input_of, std::span<const Index> rows,
+            Index width)
       : inputs_(inputs), rows_(rows), width_(static_cast<std::size_t>(width)) {
     // Where each column's entries go within a panel; the unread ones into a line behind it.
     place_of_.resize(static_cast<std::size_t>(inputs.cols));
@@ -236,8 +239,9 @@ class InputFeed {
   }
 
  private:
-  // In bytes a panel is a quarter as large: it stays in L1 or L2 while ones are added all over it, and lines of
-  // neighbouring inputs do not share their low address bits, which would hold up the loads (4 KiB aliasing).
+  // In bytes a panel is a quarter as large: it stays in L1 or L2 while ones are added all over it, and lines
+  // of neighbouring inputs do not share their low address bits, which would hold up the loads (4 KiB
+  // aliasing).
   void count_up(RowPanel& panel) const {
     thread_local std::vector<std::uint8_t> counts;
     counts.assign((width_ + 1) * kLanes, 0);
@@ -312,7 +316,8 @@ std::vector<char> retiring_layers(const PlanSource& plan, bool enabled) {
 RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const Index> input_of,
               std::span<const Index> rows, const RunOptions& options, const Observer& observer) {
   const Index layers = options.depth > 0 ? std::min(options.depth, plan.layers()) : plan.layers();
-  assert(input_of.empty() ? inputs.cols == plan.inputs() : input_of.size() == static_cast<std::size_t>(inputs.cols));
+  assert(input_of.empty() ? inputs.cols == plan.inputs()
+                          : input_of.size() == static_cast<std::size_t>(inputs.cols));
   const bool merge = options.merge_rows && !options.output;
   std::vector<char> alive(static_cast<std::size_t>(inputs.rows), 0);
   std::vector<Index> absorbed_by(static_cast<std::size_t>(inputs.rows), -1);
@@ -338,9 +343,10 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
       PanelStore reached(width);
       const Shared shared{options, observer, retires, plan.keeps_zero(), last, &reached, alive};
 
-      // Rows that reach the segment's end wait in memory. Once they fill their share, the other inputs are left for a
-      // pass of their own; what is under way in the threads and their stages comes on top.
-      const std::size_t room = share / std::max<std::size_t>(1, static_cast<std::size_t>(width) * sizeof(float));
+      // Rows that reach the segment's end wait in memory. Once they fill their share, the other inputs are
+      // left for a pass of their own; what is under way in the threads and their stages comes on top.
+      const std::size_t room =
+          share / std::max<std::size_t>(1, static_cast<std::size_t>(width) * sizeof(float));
       std::mutex report_mutex;
       std::atomic<std::size_t> next_waiting{0};
       const Feed feed = [&](RowPanel& panel) {
@@ -353,11 +359,14 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
         if (!last && reached.rows() > room) return false;
         const bool filled = input_feed.fill(panel);
         if (const std::unique_lock lock(report_mutex, std::try_to_lock); lock)
-          observer.report("run", static_cast<double>(input_feed.taken()), static_cast<double>(input_feed.total()), "inputs");
+          observer.report("run", static_cast<double>(input_feed.taken()),
+                          static_cast<double>(input_feed.total()), "inputs");
         return filled;
       };
-      std::vector<Tally> tallies(static_cast<std::size_t>(threads()), Tally(static_cast<std::size_t>(layers)));
-      parallel_workers([&](int worker) { Worker(segment, shared, tallies[static_cast<std::size_t>(worker)]).work(feed); });
+      std::vector<Tally> tallies(static_cast<std::size_t>(threads()),
+                                 Tally(static_cast<std::size_t>(layers)));
+      parallel_workers(
+          [&](int worker) { Worker(segment, shared, tallies[static_cast<std::size_t>(worker)]).work(feed); });
       for (const Tally& tally : tallies)
         for (std::size_t l = 0; l < total.live.size(); ++l) {
           total.live[l] += tally.live[l];
@@ -373,12 +382,13 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
     }
   }
 
-  // A row that was absorbed ends as the one that stands for it. Chains lead to rows merged later, so each link is
-  // followed to its end.
+  // A row that was absorbed ends as the one that stands for it. Chains lead to rows merged later, so each
+  // link is followed to its end.
   RunResult result;
   const auto collect = [&](Index row) {
     Index stands = row;
-    while (absorbed_by[static_cast<std::size_t>(stands)] >= 0) stands = absorbed_by[static_cast<std::size_t>(stands)];
+    while (absorbed_by[static_cast<std::size_t>(stands)] >= 0)
+      stands = absorbed_by[static_cast<std::size_t>(stands)];
     if (alive[static_cast<std::size_t>(stands)]) result.live.push_back(row);
   };
   if (rows.empty()) {

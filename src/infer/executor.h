@@ -17,10 +17,11 @@ struct RunOptions {
   bool filter = true;       // drop rows that are zero and stay so
   bool merge_rows = false;  // compute equal rows once, and retire rows that are saturated for good
   Bracket bracket = Bracket::none;
-  Index depth = 0;  // only the first so many layers; 0: all
+  Index depth = 0;                                   // only the first so many layers; 0: all
   std::size_t memory_limit = std::size_t{16} << 30;  // for streamed layers and the rows between segments
-  // Where each row's last activations go (row number, panel, lane), if wanted. Called from several threads; rows
-  // that died are not reported. Switches retiring and merging of rows off, because each row's values are wanted.
+  // Where each row's last activations go (row number, panel, lane), if wanted. Called from several threads;
+  // rows that died are not reported. Switches retiring and merging of rows off, because each row's values are
+  // wanted.
   std::function<void(Index, const float*, Index)> output = {};
 };
 

@@ -7,8 +7,8 @@
 #include "base/parallel.h"
 #include "data/digits.h"
 #include "infer/categories.h"
-#include "infer/reference.h"
 #include "infer/panel_store.h"
+#include "infer/reference.h"
 #include "network/challenge.h"
 #include "sparse/test_matrices.h"
 
@@ -42,7 +42,8 @@ MemoryLayers random_network(Index width, int depth, float bias, std::uint64_t se
   for (int l = 0; l < depth; ++l) {
     CsrMatrix w = random_csr(width, width, 0.3, seed + static_cast<std::uint64_t>(l));
     for (float& v : w.value) v *= 0.3f;
-    layers.push_back({std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), Activation::relu, 6});
+    layers.push_back(
+        {std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), Activation::relu, 6});
   }
   return MemoryLayers(std::move(layers));
 }
@@ -70,7 +71,8 @@ TEST(Executor, AgreesWithTheReferenceRowByRow) {
     const InputRows inputs = random_inputs(rows, 40, 0.5, 7);
     const auto expected = reference_outputs(network, inputs, all_rows(inputs), {});
     const auto found = run_outputs(*plan, inputs, 40);
-    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found.values[i], expected[i], 1e-4) << rows << ' ' << i;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_NEAR(found.values[i], expected[i], 1e-4) << rows << ' ' << i;
   }
 }
 
@@ -165,7 +167,8 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
       const Index row = 100 - p * kPanelRows - lane;
       panel.tags[lane] = {row, 2};
       for (Index n = 0; n < 3; ++n)
-        panel.values[static_cast<std::size_t>(n * kPanelRows + lane)] = static_cast<float>((row % 4) * 10 + n);
+        panel.values[static_cast<std::size_t>(n * kPanelRows + lane)] =
+            static_cast<float>((row % 4) * 10 + n);
     }
     store.add(std::move(panel));
   }
@@ -181,7 +184,8 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
     EXPECT_EQ(absorbed_by[static_cast<std::size_t>(tag.row)], -1);
     EXPECT_LT(tag.row, 100 - 2 * kPanelRows - 2) << "the smallest number stands for the others";
     for (Index n = 0; n < 3; ++n)
-      EXPECT_EQ(left[0].values[static_cast<std::size_t>(n * kPanelRows + lane)], static_cast<float>((tag.row % 4) * 10 + n));
+      EXPECT_EQ(left[0].values[static_cast<std::size_t>(n * kPanelRows + lane)],
+                static_cast<float>((tag.row % 4) * 10 + n));
   }
   EXPECT_EQ(stands_for, 2 * (2 * kPanelRows + 7));
   for (Index row = 100; row > 100 - 2 * kPanelRows; --row) {
@@ -193,9 +197,10 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
 CategoryPlan compiled_plan(const LayerSource& network) {
   std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
   CompiledNetwork compiled = compile_network(
-      network, {}, [&](Index l, const Layer& layer, const DistinctRows& distinct, const DistinctRows* before) {
-        ordered[static_cast<std::size_t>(l)] =
-            std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts_of(layer, layer.cap)));
+      network, {},
+      [&](Index l, const Layer& layer, const DistinctRows& distinct, const DistinctRows* before) {
+        ordered[static_cast<std::size_t>(l)] = std::make_shared<PlanLayer>(
+            make_ordered_layer(layer, distinct, before, facts_of(layer, layer.cap)));
       });
   CategoryPlan plan;
   plan.monotone = true;
@@ -226,8 +231,8 @@ TEST(Categories, CompiledAgreesWithPlainWithAndWithoutMergingRows) {
 }
 
 TEST(Categories, SettleRowsOnAnUnstableFixedPointInThePlainOrder) {
-  // y = x0 + x1 − 0.3 on two neurons that feed both: 0.3 is a fixed point, and an unstable one. The row that starts
-  // there must end as the plain order has it, rows beside it must be decided without help.
+  // y = x0 + x1 − 0.3 on two neurons that feed both: 0.3 is a fixed point, and an unstable one. The row that
+  // starts there must end as the plain order has it, rows beside it must be decided without help.
   std::vector<Layer> layers;
   for (int l = 0; l < 30; ++l)
     layers.push_back({{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 1, 1}}, {-0.3f, -0.3f}, Activation::relu, 32});
@@ -267,8 +272,9 @@ TEST(OrderedPlan, GivesTheBitsOfTheOriginalNetwork) {
   const DistinctRows distinct = find_distinct_rows(network.layer(8));
   for (std::size_t r = 0; r < 64; ++r)
     for (std::size_t o = 0; o < 256; ++o)
-      ASSERT_EQ(expected.values[r * 256 + o],
-                found.values[r * static_cast<std::size_t>(kinds) + static_cast<std::size_t>(distinct.kind_of[o])]);
+      ASSERT_EQ(
+          expected.values[r * 256 + o],
+          found.values[r * static_cast<std::size_t>(kinds) + static_cast<std::size_t>(distinct.kind_of[o])]);
 }
 
 TEST(Reference, KnowsWhichRowsRoundingDecides) {

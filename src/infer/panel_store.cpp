@@ -27,7 +27,8 @@ void hash_rows(const RowPanel& panel, std::size_t neurons, std::uint32_t* hash) 
       hash[lane] = (std::rotl(hash[lane], 11) ^ std::bit_cast<std::uint32_t>(x[lane])) * 0x85ebca6bu;
 }
 
-bool same_row(const RowPanel& a, std::size_t lane_a, const RowPanel& b, std::size_t lane_b, std::size_t neurons) {
+bool same_row(const RowPanel& a, std::size_t lane_a, const RowPanel& b, std::size_t lane_b,
+              std::size_t neurons) {
   for (std::size_t n = 0; n < neurons; ++n)
     if (a.values[n * kLanes + lane_a] != b.values[n * kLanes + lane_b]) return false;
   return true;
@@ -37,7 +38,8 @@ bool same_row(const RowPanel& a, std::size_t lane_a, const RowPanel& b, std::siz
 
 void RowPanel::append(const RowPanel& from, std::uint32_t rows, Index neurons) {
   append_panel_rows(from.values.data(), neurons, rows, values.data(), count);
-  for (std::uint32_t left = rows; left != 0; left &= left - 1) tags[count++] = from.tags[std::countr_zero(left)];
+  for (std::uint32_t left = rows; left != 0; left &= left - 1)
+    tags[count++] = from.tags[std::countr_zero(left)];
 }
 
 void PanelStore::add(RowPanel panel) {
@@ -55,7 +57,8 @@ void PanelStore::merge_equal_rows(std::vector<Index>& absorbed_by) {
   std::vector<Place> places;
   places.reserve(rows_);
   for (std::size_t p = 0; p < panels_.size(); ++p)
-    for (std::size_t lane = 0; lane < static_cast<std::size_t>(panels_[p].count); ++lane) places.push_back({p, lane});
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(panels_[p].count); ++lane)
+      places.push_back({p, lane});
   const auto tag = [&](const Place& place) -> RowTag& { return panels_[place.panel].tags[place.lane]; };
   std::ranges::sort(places, {}, [&](const Place& place) { return tag(place).row; });
 
@@ -66,7 +69,8 @@ void PanelStore::merge_equal_rows(std::vector<Index>& absorbed_by) {
     const std::uint32_t key = hash[place.panel * kLanes + place.lane];
     const auto [begin, end] = kept.equal_range(key);
     const auto same = std::find_if(begin, end, [&](const auto& other) {
-      return same_row(panels_[place.panel], place.lane, panels_[other.second.panel], other.second.lane, neurons);
+      return same_row(panels_[place.panel], place.lane, panels_[other.second.panel], other.second.lane,
+                      neurons);
     });
     if (same != end) {
       tag(same->second).stands_for += tag(place).stands_for;
@@ -81,7 +85,8 @@ void PanelStore::merge_equal_rows(std::vector<Index>& absorbed_by) {
   std::vector<RowPanel> merged;
   for (std::size_t p = 0; p < panels_.size(); ++p) {
     for (std::uint32_t rows = keep[p]; rows != 0;) {
-      if (merged.empty() || merged.back().full()) merged.emplace_back().values = Buffer<float>(panels_[p].values.size());
+      if (merged.empty() || merged.back().full())
+        merged.emplace_back().values = Buffer<float>(panels_[p].values.size());
       std::uint32_t fitting = 0;
       for (int room = kPanelRows - merged.back().count; room > 0 && rows != 0; --room, rows &= rows - 1)
         fitting |= rows & -rows;

@@ -25,7 +25,8 @@ Rows load(const InputRows& inputs, std::span<const Index> rows) {
     const auto columns = inputs.row_columns(rows[b]);
     const auto first = static_cast<std::size_t>(inputs.row_begin[static_cast<std::size_t>(rows[b])]);
     for (std::size_t e = 0; e < columns.size(); ++e)
-      loaded.x[columns[e] * rows.size() + b] = inputs.binary() ? 1.0 : static_cast<double>(inputs.value[first + e]);
+      loaded.x[columns[e] * rows.size() + b] =
+          inputs.binary() ? 1.0 : static_cast<double>(inputs.value[first + e]);
   }
   return loaded;
 }
@@ -79,14 +80,15 @@ std::vector<Index> reference_categories(const LayerSource& network, const InputR
                                         std::span<const Index> rows, const Observer& observer, double scale) {
   const bool drop_zero_rows = network.keeps_zero();
   const Index layers = network.layers();
-  const auto batch = std::max<std::size_t>(
-      32, kReferenceBytes / (static_cast<std::size_t>(inputs.cols) * sizeof(double)));
+  const auto batch =
+      std::max<std::size_t>(32, kReferenceBytes / (static_cast<std::size_t>(inputs.cols) * sizeof(double)));
   std::vector<Index> live;
   for (std::size_t first = 0; first < rows.size(); first += batch) {
     Rows under_way = load(inputs, rows.subspan(first, std::min(batch, rows.size() - first)));
     for (Index l = 0; l < layers && under_way.count > 0; ++l) {
       observer.check_stop();
-      const double share = static_cast<double>(l) / layers * static_cast<double>(std::min(batch, rows.size() - first));
+      const double share =
+          static_cast<double>(l) / layers * static_cast<double>(std::min(batch, rows.size() - first));
       observer.report("check", static_cast<double>(first) + share, static_cast<double>(rows.size()), "rows");
       under_way.x = apply(network.layer(l), under_way, scale);
       if (drop_zero_rows || l + 1 == layers) compact(under_way);
@@ -97,8 +99,8 @@ std::vector<Index> reference_categories(const LayerSource& network, const InputR
   return live;
 }
 
-ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& inputs, std::span<const Index> rows,
-                                   const Observer& observer) {
+ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& inputs,
+                                   std::span<const Index> rows, const Observer& observer) {
   bool monotone = network.keeps_zero();
   std::size_t fan_in = 0;
   for (Index l = 0; monotone && l < network.layers(); ++l) {
@@ -112,15 +114,16 @@ ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& 
     const auto live = reference_categories(network, inputs, rows, observer);
     return {live, live};
   }
-  const double slack = (static_cast<double>(fan_in) + 4) * static_cast<double>(std::numeric_limits<float>::epsilon());
+  const double slack =
+      (static_cast<double>(fan_in) + 4) * static_cast<double>(std::numeric_limits<float>::epsilon());
   ReferenceVerdict verdict;
   verdict.possibly_alive = reference_categories(network, inputs, rows, observer, 1 + slack);
   verdict.alive = reference_categories(network, inputs, verdict.possibly_alive, observer, 1 - slack);
   return verdict;
 }
 
-std::vector<double> reference_outputs(const LayerSource& network, const InputRows& inputs, std::span<const Index> rows,
-                                      const Observer& observer) {
+std::vector<double> reference_outputs(const LayerSource& network, const InputRows& inputs,
+                                      std::span<const Index> rows, const Observer& observer) {
   Rows under_way = load(inputs, rows);
   for (Index l = 0; l < network.layers(); ++l) {
     observer.check_stop();
@@ -129,7 +132,8 @@ std::vector<double> reference_outputs(const LayerSource& network, const InputRow
   std::vector<double> outputs(under_way.x.size());
   const std::size_t width = under_way.x.size() / std::max<std::size_t>(1, under_way.count);
   for (std::size_t n = 0; n < width; ++n)
-    for (std::size_t b = 0; b < under_way.count; ++b) outputs[b * width + n] = under_way.x[n * under_way.count + b];
+    for (std::size_t b = 0; b < under_way.count; ++b)
+      outputs[b * width + n] = under_way.x[n * under_way.count + b];
   return outputs;
 }
 

@@ -19,7 +19,8 @@ namespace filigree {
 // Cuts a source into blocks of whole lines.
 class LineBlocks {
  public:
-  static constexpr std::size_t kSlack = 24;  // bytes behind a block that may be read, though they mean nothing
+  static constexpr std::size_t kSlack =
+      24;  // bytes behind a block that may be read, though they mean nothing
 
   explicit LineBlocks(Source& source);
   // The next lines; the block ends with '\n' even if the file does not, and is empty after the last line.

@@ -57,8 +57,8 @@ class TileWriter {
     for (Iterator i = begin; i != end;) {
       Iterator same = i + 1;
       while (same != end && same->key == i->key && std::ranges::equal(columns(*same), columns(*i))) ++same;
-      const auto grouped = (same - i) / static_cast<std::ptrdiff_t>(kPackedGroup) *
-                           static_cast<std::ptrdiff_t>(kPackedGroup);
+      const auto grouped =
+          (same - i) / static_cast<std::ptrdiff_t>(kPackedGroup) * static_cast<std::ptrdiff_t>(kPackedGroup);
       own.insert(own.end(), i + grouped, same);
       shared = std::move(i, i + grouped, shared);
       i = same;
@@ -119,9 +119,9 @@ Offset PackedMatrix::shared_connections() const {
 }
 
 Index tile_inputs_for(Index rows, Index cols, Offset nnz) {
-  // A tile of 256 inputs × 32 rows × 4 bytes = 32 KiB leaves a third of a 48 KiB L1 to the streams. Each further
-  // tile moves every output's accumulator through L1 once more, which pays from about six connections per
-  // output and tile (bench kernels).
+  // A tile of 256 inputs × 32 rows × 4 bytes = 32 KiB leaves a third of a 48 KiB L1 to the streams. Each
+  // further tile moves every output's accumulator through L1 once more, which pays from about six connections
+  // per output and tile (bench kernels).
   constexpr Index kTile = 256;
   constexpr double kConnectionsWorthATile = 6;
   if (cols <= kTile || rows == 0) return std::min(std::max(cols, Index{1}), kWidestTile);
@@ -131,9 +131,9 @@ Index tile_inputs_for(Index rows, Index cols, Offset nnz) {
 
 namespace {
 
-// Is at least half of the matrix in rows that come four or more to a pattern? Then the inputs of a group are loaded
-// once and stay in L1 for the next: tiles would only add traffic (RadiX-Net, 1024 neurons: 38 instead of 65 billion
-// connections/s per core).
+// Is at least half of the matrix in rows that come four or more to a pattern? Then the inputs of a group are
+// loaded once and stay in L1 for the next: tiles would only add traffic (RadiX-Net, 1024 neurons: 38 instead
+// of 65 billion connections/s per core).
 bool mostly_repeated_patterns(const CsrView& matrix) {
   std::vector<std::pair<std::uint64_t, std::size_t>> rows;  // key, connections
   rows.reserve(static_cast<std::size_t>(matrix.rows));
@@ -173,12 +173,13 @@ PackedMatrix pack(const CsrView& matrix, const PackOptions& options) {
   packed.cols = matrix.cols;
   packed.nnz = matrix.nnz();
   const Index tile_inputs = choose_tile(matrix, options);
-  const auto tiles = static_cast<std::size_t>(std::max<Index>(1, (matrix.cols + tile_inputs - 1) / tile_inputs));
+  const auto tiles =
+      static_cast<std::size_t>(std::max<Index>(1, (matrix.cols + tile_inputs - 1) / tile_inputs));
   const auto entries = static_cast<std::size_t>(packed.nnz);
 
-  const bool uniform = entries == 0 || (power_of_two(matrix.value[0]) && std::ranges::all_of(matrix.value, [&](float v) {
-                                          return v == matrix.value[0];
-                                        }));
+  const bool uniform =
+      entries == 0 || (power_of_two(matrix.value[0]) &&
+                       std::ranges::all_of(matrix.value, [&](float v) { return v == matrix.value[0]; }));
   packed.input = Buffer<std::uint16_t>(entries);
   if (uniform) {
     packed.uniform = entries > 0 ? matrix.value[0] : 0.0f;

@@ -1,4 +1,5 @@
-// A sparse matrix repacked for panels: input tiles that stay in L1, outputs grouped by their number of connections.
+// A sparse matrix repacked for panels: input tiles that stay in L1, outputs grouped by their number of
+// connections.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ inline constexpr std::size_t kPackedGroup = 4;
 
 struct PackedMatrix {
   // Outputs with the same number of connections in a tile. They come in groups of four whose values alternate
-  // (a0 b0 c0 d0 a1 b1 …), so that several chains of additions are under way; the last one to three stand alone.
-  // In a shared run the four of each group have the same inputs, which are then stored and loaded once: a dense
-  // or block-sparse matrix, or one with repeated patterns, is made of such groups.
+  // (a0 b0 c0 d0 a1 b1 …), so that several chains of additions are under way; the last one to three stand
+  // alone. In a shared run the four of each group have the same inputs, which are then stored and loaded
+  // once: a dense or block-sparse matrix, or one with repeated patterns, is made of such groups.
   struct Run {
     std::uint32_t connections = 0;
     std::uint32_t outputs = 0;  // a multiple of four if shared
@@ -50,8 +51,8 @@ struct PackOptions {
 };
 
 // Sums keep the order of the columns, whatever the tiles: every packing gives the same bits.
-// The matrix must be valid (validate()); if there is one tile, columns may also come in any order and repeat, and sums
-// keep that order.
+// The matrix must be valid (validate()); if there is one tile, columns may also come in any order and repeat,
+// and sums keep that order.
 PackedMatrix pack(const CsrView& matrix, const PackOptions& options = {});
 
 // Inputs per tile for a matrix of this shape whose patterns do not repeat.

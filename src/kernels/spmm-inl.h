@@ -240,7 +240,8 @@ void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::u
     const std::uint32_t bits = (rows >> r) & lane_bits;
     if (bits == 0) continue;
     const auto count = static_cast<std::size_t>(std::popcount(bits));
-    const std::uint8_t mask_bytes[8] = {static_cast<std::uint8_t>(bits), static_cast<std::uint8_t>(bits >> 8)};
+    const std::uint8_t mask_bytes[8] = {static_cast<std::uint8_t>(bits),
+                                        static_cast<std::uint8_t>(bits >> 8)};
     const auto marked = hn::LoadMaskBits(d, mask_bytes);
     const auto written = hn::FirstN(d, count);
     for (std::size_t n = 0; n < neurons; ++n) {

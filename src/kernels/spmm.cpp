@@ -1,7 +1,7 @@
 // Dispatch of SpMM to the best SIMD target of the CPU.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/spmm.cpp"  // NOLINT
-#include <hwy/foreach_target.h>                 // IWYU pragma: keep
+#include <hwy/foreach_target.h>                // IWYU pragma: keep
 
 #include "kernels/spmm-inl.h"
 
@@ -21,7 +21,8 @@ void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::sp
   });
 }
 
-void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y, PanelRange& range) {
+void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y,
+                PanelRange& range) {
   HWY_DYNAMIC_DISPATCH(SpmmPanel)(w, epilogue, x, y, range);
 }
 

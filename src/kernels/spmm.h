@@ -21,7 +21,8 @@ struct Epilogue {
   float scale = 1;  // multiplies the sum; 1 is exact
 };
 
-// Over all outputs of each row of the panel, before the activation: a row is dead after a relu layer if highest
+// Over all outputs of each row of the panel, before the activation: a row is dead after a relu layer if
+// highest
 // <= 0, saturated if lowest >= cap. NaN counts as neither.
 struct PanelRange {
   alignas(kAlignment) float highest[kPanelRows];

@@ -1,4 +1,5 @@
-// Tests of SpMM: any batch from CSR, and panels from packed matrices, against the reference on every SIMD target.
+// Tests of SpMM: any batch from CSR, and panels from packed matrices, against the reference on every SIMD
+// target.
 #include "kernels/spmm.h"
 
 #include <gtest/gtest.h>
@@ -46,8 +47,9 @@ std::vector<float> panel(const PackedMatrix& w, const std::vector<float>& x, con
 
 testing::AssertionResult agrees(const CsrMatrix& w, const std::vector<float>& x, std::size_t batch,
                                 const std::vector<float>& actual) {
-  return all_within_rounding(actual, reference(w, x, batch), reference(absolute(w), absolute(x), batch),
-                             [&](std::size_t i) { return w.row_begin[i / batch + 1] - w.row_begin[i / batch]; });
+  return all_within_rounding(
+      actual, reference(w, x, batch), reference(absolute(w), absolute(x), batch),
+      [&](std::size_t i) { return w.row_begin[i / batch + 1] - w.row_begin[i / batch]; });
 }
 
 // Rows that repeat a few patterns, so that groups share their inputs; values differ.
@@ -58,7 +60,8 @@ CsrMatrix repeating(Index rows, Index cols, Index patterns, std::uint64_t seed) 
   m.rows = rows;
   m.cols = cols;
   for (Index r = 0; r < rows; ++r) {
-    const auto columns = base.view().row_columns(static_cast<Index>(random.below(static_cast<std::uint64_t>(patterns))));
+    const auto columns =
+        base.view().row_columns(static_cast<Index>(random.below(static_cast<std::uint64_t>(patterns))));
     m.column.insert(m.column.end(), columns.begin(), columns.end());
     for (std::size_t e = 0; e < columns.size(); ++e) m.value.push_back(static_cast<float>(random.normal()));
     m.row_begin.push_back(m.nnz());
@@ -123,7 +126,8 @@ TEST(SpmmPanel, GivesTheSameBitsWhateverTheTiles) {
   const auto x = random_dense(90 * kLanes, 8);
   for_each_target([&] {
     const auto expected = bits(panel(pack(w.view(), {90}), x));
-    for (const Index tile : {1, 2, 7, 16, 30, 89}) EXPECT_EQ(bits(panel(pack(w.view(), {tile}), x)), expected) << tile;
+    for (const Index tile : {1, 2, 7, 16, 30, 89})
+      EXPECT_EQ(bits(panel(pack(w.view(), {tile}), x)), expected) << tile;
   });
 }
 
@@ -181,8 +185,10 @@ TEST(SpmmPanel, KeepsNanAndInfinity) {
 
 TEST(SpmmPanel, TakesMatricesWithoutRowsOrColumns) {
   for_each_target([] {
-    EXPECT_TRUE(panel(pack(CsrMatrix{0, 5, {0}, {}, {}}.view()), std::vector<float>(5 * kLanes, 1.0f)).empty());
-    EXPECT_EQ(panel(pack(CsrMatrix{2, 0, {0, 0, 0}, {}, {}}.view()), {}), std::vector<float>(2 * kLanes, 0.0f));
+    EXPECT_TRUE(
+        panel(pack(CsrMatrix{0, 5, {0}, {}, {}}.view()), std::vector<float>(5 * kLanes, 1.0f)).empty());
+    EXPECT_EQ(panel(pack(CsrMatrix{2, 0, {0, 0, 0}, {}, {}}.view()), {}),
+              std::vector<float>(2 * kLanes, 0.0f));
   });
 }
 

@@ -31,9 +31,9 @@ RadixNet::RadixNet(Index neurons, Index layers, std::uint64_t seed)
   if (layers < 1) fail("a network has at least one layer, not {}", layers);
 }
 
-// With M = N/16 and B = log2 M layers per block: in layer l, input i feeds the outputs congruent to q(i) and to
-// q(i) − 2^(l mod B) modulo M, q(i) being i mod M after the block's permutation. So all outputs of one residue
-// read the same 32 inputs.
+// With M = N/16 and B = log2 M layers per block: in layer l, input i feeds the outputs congruent to q(i) and
+// to q(i) − 2^(l mod B) modulo M, q(i) being i mod M after the block's permutation. So all outputs of one
+// residue read the same 32 inputs.
 Layer RadixNet::layer(Index l) const {
   const auto neurons = static_cast<std::size_t>(neurons_);
   const std::size_t residues = neurons / 16;
@@ -64,12 +64,15 @@ Layer RadixNet::layer(Index l) const {
     const auto first = w.column.begin() + static_cast<std::ptrdiff_t>(c * kChallengeFanIn);
     std::merge(own, own + 16, other, other + 16, first);
     for (std::size_t j = c + residues; j < neurons; j += residues)
-      std::copy_n(first, kChallengeFanIn, w.column.begin() + static_cast<std::ptrdiff_t>(j * kChallengeFanIn));
+      std::copy_n(first, kChallengeFanIn,
+                  w.column.begin() + static_cast<std::ptrdiff_t>(j * kChallengeFanIn));
   }
   return challenge_layer(std::move(w));
 }
 
-std::string RadixNet::describe() const { return fmt::format("{}×{} RadiX-Net, seed {}", neurons_, layers_, seed_); }
+std::string RadixNet::describe() const {
+  return fmt::format("{}×{} RadiX-Net, seed {}", neurons_, layers_, seed_);
+}
 
 ChallengeFiles::ChallengeFiles(std::filesystem::path directory, Index neurons, Index layers)
     : directory_(std::move(directory)), neurons_(neurons), layers_(layers) {

@@ -1,4 +1,5 @@
-// The networks of the Sparse DNN Graph Challenge: their constants, the RadiX-Net generator, the official files.
+// The networks of the Sparse DNN Graph Challenge: their constants, the RadiX-Net generator, the official
+// files.
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@ inline constexpr std::array<Index, 3> kChallengeLayers = {120, 480, 1920};
 float challenge_bias(Index neurons);
 
 // Neurons and layers may be any that the recipe covers: 16·2^B neurons, 32 to 65536. Each layer is made when
-// asked for, from the seed alone: the first block reads the neurons in order, each later block through its own
-// random permutation.
+// asked for, from the seed alone: the first block reads the neurons in order, each later block through its
+// own random permutation.
 class RadixNet final : public LayerSource {
  public:
   RadixNet(Index neurons, Index layers, std::uint64_t seed);  // throws Error on a size outside the recipe

@@ -8,7 +8,8 @@
 namespace filigree {
 
 bool zero_stays_zero(const Layer& layer) {
-  return layer.activation == Activation::relu && std::ranges::all_of(layer.bias, [](float b) { return b <= 0; });
+  return layer.activation == Activation::relu &&
+         std::ranges::all_of(layer.bias, [](float b) { return b <= 0; });
 }
 
 void validate(const Layer& layer, std::string_view what) {
@@ -16,8 +17,7 @@ void validate(const Layer& layer, std::string_view what) {
   if (layer.bias.size() != static_cast<std::size_t>(layer.outputs()))
     fail("{}: {} biases for {} neurons", what, layer.bias.size(), layer.outputs());
   for (std::size_t e = 0; e < layer.weights.value.size(); ++e)
-    if (!std::isfinite(layer.weights.value[e]))
-      fail("{}: weight {} is {}", what, e, layer.weights.value[e]);
+    if (!std::isfinite(layer.weights.value[e])) fail("{}: weight {} is {}", what, e, layer.weights.value[e]);
   for (std::size_t n = 0; n < layer.bias.size(); ++n)
     if (!std::isfinite(layer.bias[n])) fail("{}: bias of neuron {} is {}", what, n, layer.bias[n]);
   if (layer.activation == Activation::relu && !(layer.cap > 0))

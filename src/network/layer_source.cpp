@@ -17,6 +17,8 @@ MemoryLayers::MemoryLayers(std::vector<Layer> layers, std::string description)
   }
 }
 
-bool MemoryLayers::keeps_zero() const { return std::ranges::all_of(layers_, zero_stays_zero); }
+bool MemoryLayers::keeps_zero() const {
+  return std::ranges::all_of(layers_, zero_stays_zero);
+}
 
 }  // namespace filigree

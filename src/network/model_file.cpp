@@ -31,7 +31,8 @@ T parse(const TensorFile& file, const std::string& key) {
 std::vector<float> read_repeated(const TensorFile& file, const std::string& tensor, std::size_t count) {
   const auto values = file.get<float>(tensor);
   if (values.size() == 1) return std::vector<float>(count, values[0]);
-  if (values.size() != count) fail("{}: {} holds {} values, but {} are needed", file.name(), tensor, values.size(), count);
+  if (values.size() != count)
+    fail("{}: {} holds {} values, but {} are needed", file.name(), tensor, values.size(), count);
   return {values.begin(), values.end()};
 }
 
@@ -69,7 +70,8 @@ Layer read_layer(const TensorFile& file, std::size_t l) {
 
 void check_map(const TensorFile& file, const char* name, std::span<const Index> map, Index end) {
   for (std::size_t i = 0; i < map.size(); ++i)
-    if (map[i] < -1 || map[i] >= end) fail("{}: {}[{}] is {}, but there are {} neurons", file.name(), name, i, map[i], end);
+    if (map[i] < -1 || map[i] >= end)
+      fail("{}: {}[{}] is {}, but there are {} neurons", file.name(), name, i, map[i], end);
 }
 
 }  // namespace
@@ -80,11 +82,13 @@ Model read_model(const std::filesystem::path& path) {
     fail("{}: not a filigree model (metadata format is not \"{}\")", file.name(), kFormat);
   Model model;
   const auto layers = parse<std::uint32_t>(file, "layers");
-  if (layers == 0 || layers > file.tensors().size()) fail("{}: {} layers in {} tensors", file.name(), layers, file.tensors().size());
+  if (layers == 0 || layers > file.tensors().size())
+    fail("{}: {} layers in {} tensors", file.name(), layers, file.tensors().size());
   for (std::size_t l = 0; l < layers; ++l) {
     model.layers.push_back(read_layer(file, l));
     validate(model.layers.back(), fmt::format("{}: layer {}", file.name(), l + 1));
-    for (const char* part : {"row_begin", "column", "value", "bias"}) file.release(fmt::format("layers.{}.{}", l, part));
+    for (const char* part : {"row_begin", "column", "value", "bias"})
+      file.release(fmt::format("layers.{}.{}", l, part));
   }
   if (file.contains("input_of")) {
     const auto input_of = file.get<std::int32_t>("input_of");

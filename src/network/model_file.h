@@ -8,8 +8,8 @@
 
 namespace filigree {
 
-// The contents of a model file. A compiled model maps the outer inputs and outputs onto its own; in others the maps
-// are empty.
+// The contents of a model file. A compiled model maps the outer inputs and outputs onto its own; in others
+// the maps are empty.
 struct Model {
   std::vector<Layer> layers;
   std::vector<Index> input_of;         // per outer input: the input it is added to, or -1
@@ -17,9 +17,9 @@ struct Model {
   std::vector<float> output_constant;  // its value where output_of is -1
 };
 
-// Per layer K, counted from 0: layers.K.row_begin (I64), .column (U16 if it fits, else I32), .value (F32; a single
-// one if all are equal), .bias (F32; a single one if all are equal). The metadata holds the format's name and
-// version, and per layer the inputs, the activation and the cap.
+// Per layer K, counted from 0: layers.K.row_begin (I64), .column (U16 if it fits, else I32), .value (F32; a
+// single one if all are equal), .bias (F32; a single one if all are equal). The metadata holds the format's
+// name and version, and per layer the inputs, the activation and the cap.
 Model read_model(const std::filesystem::path& path);
 void write_model(const std::filesystem::path& path, const Model& model);
 

@@ -31,8 +31,8 @@ class TemporaryDirectory {
 };
 
 Layer random_layer(Index outputs, Index inputs, std::uint64_t seed) {
-  return {random_csr(outputs, inputs, 0.4, seed), std::vector<float>(static_cast<std::size_t>(outputs), -0.5f),
-          Activation::relu, 32};
+  return {random_csr(outputs, inputs, 0.4, seed),
+          std::vector<float>(static_cast<std::size_t>(outputs), -0.5f), Activation::relu, 32};
 }
 
 TEST(RadixNet, FollowsTheRecipeInTheFirstBlock) {
@@ -101,7 +101,9 @@ TEST(ChallengeFiles, ReadBackWhatTheGeneratorWrote) {
   const ChallengeFiles files(dir.path(), 64, 0);
   EXPECT_EQ(files.layers(), 3);
   for (Index l = 0; l < 3; ++l) EXPECT_EQ(files.layer(l), net.layer(l));
-  EXPECT_NE(error_of([&] { ChallengeFiles(dir.path(), 64, 4); }).find("3 layers of 64 neurons, but 4 are asked for"),
+  EXPECT_NE(error_of([&] {
+              ChallengeFiles(dir.path(), 64, 4);
+            }).find("3 layers of 64 neurons, but 4 are asked for"),
             std::string::npos);
   std::filesystem::remove(layer_path(dir.path(), 64, 2));
   EXPECT_NE(error_of([&] { ChallengeFiles(dir.path(), 64, 0); }).find("n64-l2.tsv"), std::string::npos);
@@ -142,8 +144,10 @@ TEST(ModelFile, RefusesDamage) {
   write_model(dir / "m.safetensors", model);
   EXPECT_NE(error_of([&] { read_model(dir / "m.safetensors"); }).find("layer 1"), std::string::npos);
   std::ofstream(dir / "junk.safetensors") << "this is no model at all, but long enough for a header";
-  EXPECT_NE(error_of([&] { read_model(dir / "junk.safetensors"); }).find("junk.safetensors"), std::string::npos);
-  EXPECT_NE(error_of([&] { read_model(dir / "none.safetensors"); }).find("none.safetensors"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_model(dir / "junk.safetensors"); }).find("junk.safetensors"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { read_model(dir / "none.safetensors"); }).find("none.safetensors"),
+            std::string::npos);
 }
 
 }  // namespace

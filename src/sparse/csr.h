@@ -20,8 +20,12 @@ struct CsrView {
   std::span<const float> row_values(Index r) const { return value.subspan(first(r), length(r)); }
 
  private:
-  std::size_t first(Index r) const { return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r)]); }
-  std::size_t length(Index r) const { return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r) + 1]) - first(r); }
+  std::size_t first(Index r) const {
+    return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r)]);
+  }
+  std::size_t length(Index r) const {
+    return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r) + 1]) - first(r);
+  }
 };
 
 struct CsrMatrix {

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Configures and builds a preset: scripts/build.sh PRESET [target …]. Speaks only while it works, or on failure.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=$1
+shift
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+run() {
+  "$@" > "$log" 2>&1 || {
+    grep -E -A3 'error|FAILED|CMake Error' "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
+    echo "filigree: the $preset build failed" >&2
+    exit 1
+  }
+}
+if [ ! -f "build/$preset/build.ninja" ]; then
+  echo "filigree: building ($preset); this takes a few minutes the first time" >&2
+  run cmake --preset "$preset"
+fi
+run cmake --build --preset "$preset" ${*:+--target "$@"}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Includes point down the layer map only: layers_test.sh SOURCE_DIR. With --self-test it must catch planted breaches.
+set -euo pipefail
+
+# What each room may include besides itself and the vocabulary, top to bottom.
+allowed() {
+  case $1 in
+    base) echo "" ;;
+    sparse) echo "base" ;;
+    io) echo "base sparse" ;;
+    data) echo "base sparse io" ;;
+    kernels) echo "base sparse" ;;
+    device) echo "base sparse kernels" ;;
+    network) echo "base sparse io data kernels device" ;;
+    compile) echo "base sparse io data kernels device network" ;;
+    infer) echo "base sparse io data kernels device network compile" ;;
+    train) echo "base sparse io data kernels device network compile infer" ;;
+    dist) echo "base sparse io data kernels device network compile infer train" ;;
+    report) echo "base sparse io data kernels device network compile infer train dist" ;;
+    api) echo "base sparse io data kernels device network compile infer train dist report" ;;
+  esac
+}
+
+# The room of an include line's target, or nothing for system headers.
+check() {
+  local root=$1 failures=0 file room include target
+  for file in $(find "$root/src" -name '*.h' -o -name '*.cpp' | sort); do
+    room=$(basename "$(dirname "$file")")
+    while read -r include; do
+      target=${include%%/*}
+      case "$include" in
+        filigree/vocabulary.h) continue ;;
+        filigree/*) [ "$room" = api ] && continue ;;
+        fuzz/targets.h) [[ "$file" == *corpus_test.cpp ]] && continue ;;
+      esac
+      [ "$target" = "$room" ] && continue
+      # Tests may look down from where they stand, and reach the room they check with.
+      if [[ "$file" == *_test.cpp ]] && [ "$target" = infer ] && [ "$room" = compile ]; then continue; fi
+      if ! grep -qw -- "$target" <<< "$(allowed "$room")"; then
+        echo "${file#"$root"/}: includes $include, but $room may include only: $(allowed "$room")"
+        failures=1
+      fi
+    done < <(sed -nE 's/^#include "([^"]+)".*/\1/p' "$file")
+  done
+  for file in $(find "$root/cli" -name '*.h' -o -name '*.cpp' | sort); do
+    if sed -nE 's/^#include "([^"]+)".*/\1/p' "$file" | grep -vE '^(cli|filigree)/'; then
+      echo "${file#"$root"/}: the command line includes the public API only"
+      failures=1
+    fi
+  done
+  if grep -nE '#include <(hwy|tbb|fmt|nlohmann|CLI|fftw3|zlib|zstd)' -r "$root/include"; then
+    echo "include/: public headers name standard types only"
+    failures=1
+  fi
+  return $failures
+}
+
+if [ "${1:-}" = --self-test ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  mkdir -p "$work"/src/base "$work"/src/kernels "$work"/cli "$work"/include/filigree
+  echo '#include "filigree/vocabulary.h"' > "$work/src/base/fine.h"
+  check "$work" || { echo "a sound tree was refused"; exit 1; }
+  breach() {
+    echo "$2" > "$work/$1"
+    if check "$work" > /dev/null; then echo "not caught: $2 in $1"; exit 1; fi
+    rm "$work/$1"
+  }
+  breach src/kernels/up.h '#include "infer/executor.h"'
+  breach src/base/up.cpp '#include "sparse/csr.h"'
+  breach src/kernels/api.h '#include "filigree/challenge.h"'
+  breach cli/inside.cpp '#include "kernels/spmm.h"'
+  breach include/filigree/leak.h '#include <fmt/format.h>'
+  exit 0
+fi
+check "$1"
