@@ -87,6 +87,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     RunOptions run_options;
     run_options.merge_rows = true;
     run_options.memory_limit = fraction_of;
+    run_options.bits = data.bits.bits.empty() ? nullptr : &data.bits;
     const char* name = engine == Engine::plain ? "plain" : "compiled";
     observer.report(name, 0, 1);
     add(name, time_runs(

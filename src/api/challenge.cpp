@@ -90,7 +90,8 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.inputs = data.images.rows;
 
   const std::uint64_t limit = memory_limit_or_default(options.memory_limit);
-  const auto input_bytes = static_cast<std::uint64_t>(data.images.nnz()) * sizeof(std::uint16_t);
+  const auto input_bytes = static_cast<std::uint64_t>(data.images.nnz()) * sizeof(std::uint16_t) +
+                           data.bits.bits.size() * sizeof(std::uint32_t);
   if (input_bytes >= limit)
     fail("the inputs alone take {} bytes, but the memory limit is {}", input_bytes, limit);
   start = seconds_now();
@@ -105,6 +106,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   run_options.filter = options.filter;
   run_options.merge_rows = options.merge_rows;
   run_options.memory_limit = limit - input_bytes;
+  run_options.bits = data.bits.bits.empty() ? nullptr : &data.bits;
   CategoryResult found;
   for (int r = 0; r < options.repeat; ++r) {
     start = seconds_now();

@@ -78,6 +78,7 @@ ChallengeData load_challenge(const ChallengeInputs& source, const Observer& obse
     data.network = std::make_shared<ChallengeFiles>(source.data, source.neurons, source.layers);
   }
   data.images = load_challenge_images(source, data.images_from, observer);
+  if (data.images.binary()) data.bits = make_bit_panels(data.images);
   if (!source.data.empty()) {
     const auto found = find_file(categories_path(source.data, source.neurons, data.network->layers()));
     if (found) {

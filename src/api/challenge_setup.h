@@ -8,6 +8,7 @@
 #include "filigree/challenge.h"
 #include "infer/categories.h"
 #include "network/layer_source.h"
+#include "sparse/bit_panels.h"
 #include "sparse/input_rows.h"
 
 namespace filigree {
@@ -15,6 +16,7 @@ namespace filigree {
 struct ChallengeData {
   std::shared_ptr<const LayerSource> network;
   InputRows images;
+  BitPanels bits;  // the same, if they are binary
   std::string images_from;
   std::optional<std::vector<Index>> truth;  // official categories among the images
 };

@@ -1,6 +1,7 @@
 #include "base/parallel.h"
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -15,6 +16,8 @@ namespace {
 
 struct Pool {
   int threads = std::max(1, tbb::info::default_concurrency());
+  // Without it oneTBB complains on standard error when there are more threads than cores.
+  std::unique_ptr<tbb::global_control> allowance;
   std::unique_ptr<tbb::task_arena> arena = std::make_unique<tbb::task_arena>(threads);
 };
 
@@ -29,6 +32,8 @@ void set_threads(int threads) {
   Pool& p = pool();
   const int wanted = threads > 0 ? threads : std::max(1, tbb::info::default_concurrency());
   if (wanted == p.threads) return;
+  p.allowance = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
+                                                      static_cast<std::size_t>(wanted));
   p.arena = std::make_unique<tbb::task_arena>(wanted);
   p.threads = wanted;
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "infer/panel_store.h"
+#include "kernels/count_bits.h"
 #include "kernels/spmm.h"
 
 namespace filigree {
@@ -18,6 +19,7 @@ namespace filigree {
 namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+static_assert(kPanelRows == kBitPanelRows);
 
 // A panel's rows move on to the next layer's waiting panel once enough of them died. Copying a row costs
 // about as much as five connections per neuron, so a layer of few connections carries more dead rows along
@@ -205,18 +207,22 @@ class Worker {
 class InputFeed {
  public:
   InputFeed(const InputRows& inputs, std::span<const Index> input_of, std::span<const Index> rows,
-            Index width)
+            Index width, const BitPanels* bits)
       : inputs_(inputs), rows_(rows), width_(static_cast<std::size_t>(width)) {
-    // Where each column's entries go within a panel; the unread ones into a line behind it.
     place_of_.resize(static_cast<std::size_t>(inputs.cols));
-    std::vector<Index> sharing(width_, 0);
-    for (std::size_t c = 0; c < place_of_.size(); ++c) {
-      const Index to = input_of.empty() ? static_cast<Index>(c) : input_of[c];
-      place_of_[c] = static_cast<std::uint32_t>((to < 0 ? width_ : static_cast<std::size_t>(to)) * kLanes);
-      if (to >= 0) ++sharing[static_cast<std::size_t>(to)];
-    }
-    // Ones add up to whole numbers, which fit a byte if few columns share a place.
-    countable_ = inputs.binary() && std::ranges::all_of(sharing, [](Index n) { return n <= 255; });
+    for (std::size_t c = 0; c < place_of_.size(); ++c)
+      place_of_[c] = input_of.empty() ? static_cast<Index>(c) : input_of[c];
+    if (!rows.empty() || bits == nullptr) return;
+    bits_ = bits;
+    group_begin_.assign(width_ + 1, 0);
+    for (const Index to : place_of_)
+      if (to >= 0) ++group_begin_[static_cast<std::size_t>(to) + 1];
+    std::partial_sum(group_begin_.begin(), group_begin_.end(), group_begin_.begin());
+    group_column_.resize(group_begin_.back());
+    std::vector<std::uint32_t> next(group_begin_.begin(), group_begin_.end() - 1);
+    for (std::size_t c = 0; c < place_of_.size(); ++c)
+      if (place_of_[c] >= 0)
+        group_column_[next[static_cast<std::size_t>(place_of_[c])]++] = static_cast<std::uint16_t>(c);
   }
 
   std::size_t total() const { return rows_.empty() ? static_cast<std::size_t>(inputs_.rows) : rows_.size(); }
@@ -230,8 +236,8 @@ class InputFeed {
       const std::size_t i = first + static_cast<std::size_t>(lane);
       panel.tags[lane] = {rows_.empty() ? static_cast<Index>(i) : rows_[i], 1};
     }
-    if (countable_) {
-      count_up(panel);
+    if (bits_ != nullptr) {
+      count_bits(bits_->panel(first / kLanes), {group_begin_, group_column_}, panel.values.data());
     } else {
       add_up(panel);
     }
@@ -239,21 +245,6 @@ class InputFeed {
   }
 
  private:
-  // In bytes a panel is a quarter as large: it stays in L1 or L2 while ones are added all over it, and lines
-  // of neighbouring inputs do not share their low address bits, which would hold up the loads (4 KiB
-  // aliasing).
-  void count_up(RowPanel& panel) const {
-    thread_local std::vector<std::uint8_t> counts;
-    counts.assign((width_ + 1) * kLanes, 0);
-    for (int lane = 0; lane < panel.count; ++lane) {
-      std::uint8_t* count = counts.data() + lane;
-      const std::uint32_t* place_of = place_of_.data();
-      for (const std::uint16_t c : inputs_.row_columns(panel.tags[lane].row)) ++count[place_of[c]];
-    }
-    float* x = panel.values.data();
-    for (std::size_t i = 0; i < width_ * kLanes; ++i) x[i] = static_cast<float>(counts[i]);
-  }
-
   void add_up(RowPanel& panel) const {
     float* x = panel.values.data();
     std::fill_n(x, width_ * kLanes, 0.0f);
@@ -262,9 +253,10 @@ class InputFeed {
       const auto columns = inputs_.row_columns(row);
       const auto first = static_cast<std::size_t>(inputs_.row_begin[static_cast<std::size_t>(row)]);
       for (std::size_t e = 0; e < columns.size(); ++e) {
-        const std::size_t place = place_of_[columns[e]];
-        if (place < width_ * kLanes)
-          x[place + static_cast<std::size_t>(lane)] += inputs_.binary() ? 1.0f : inputs_.value[first + e];
+        const Index to = place_of_[columns[e]];
+        if (to >= 0)
+          x[static_cast<std::size_t>(to) * kLanes + static_cast<std::size_t>(lane)] +=
+              inputs_.binary() ? 1.0f : inputs_.value[first + e];
       }
     }
   }
@@ -272,8 +264,10 @@ class InputFeed {
   const InputRows& inputs_;
   std::span<const Index> rows_;
   std::size_t width_;
-  std::vector<std::uint32_t> place_of_;
-  bool countable_ = false;
+  std::vector<Index> place_of_;  // per column: the input it is added to, or -1
+  const BitPanels* bits_ = nullptr;
+  std::vector<std::uint32_t> group_begin_;
+  std::vector<std::uint16_t> group_column_;
   std::atomic<std::size_t> next_{0};
 };
 
@@ -324,7 +318,7 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
   const std::vector<char> retires = retiring_layers(plan, merge);
   Tally total(static_cast<std::size_t>(layers));
 
-  InputFeed input_feed(inputs, input_of, rows, plan.inputs());
+  InputFeed input_feed(inputs, input_of, rows, plan.inputs(), options.bits);
   const std::size_t share = options.memory_limit / 4;  // this segment, the next one, and two of rows
   while (input_feed.taken() < input_feed.total()) {
     std::vector<RowPanel> waiting;

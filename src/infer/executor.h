@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compile/plan.h"
+#include "sparse/bit_panels.h"
 #include "sparse/input_rows.h"
 
 namespace filigree {
@@ -17,7 +18,8 @@ struct RunOptions {
   bool filter = true;       // drop rows that are zero and stay so
   bool merge_rows = false;  // compute equal rows once, and retire rows that are saturated for good
   Bracket bracket = Bracket::none;
-  Index depth = 0;                                   // only the first so many layers; 0: all
+  Index depth = 0;                  // only the first so many layers; 0: all
+  const BitPanels* bits = nullptr;  // the same inputs as bits, if at hand: runs of all rows read these
   std::size_t memory_limit = std::size_t{16} << 30;  // for streamed layers and the rows between segments
   // Where each row's last activations go (row number, panel, lane), if wanted. Called from several threads;
   // rows that died are not reported. Switches retiring and merging of rows off, because each row's values are
