@@ -50,9 +50,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   std::vector<std::vector<Index>> answers;
   const auto add = [&](const std::string& name, const Timed& timed) {
     const auto [fastest, slowest] = std::ranges::minmax(timed.seconds);
-    BenchRow row{name, median(timed.seconds), fastest, slowest, 0, true};
-    row.right = data.truth ? timed.categories == *data.truth : true;
-    bench.rows.push_back(row);
+    bench.rows.push_back({name, median(timed.seconds), fastest, slowest, 0, true});
     answers.push_back(timed.categories);
   };
   const Observer quiet{{}, observer.stop};
@@ -82,6 +80,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
 #endif
   }
   for (const Engine engine : {Engine::plain, Engine::compiled}) {
+    if (engine == Engine::plain && !options.plain) continue;
     const PreparedEngine prepared = prepare_engine(engine, *data.network, fraction_of, observer);
     bench.connections = prepared.connections;
     RunOptions run_options;
@@ -98,10 +97,16 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   }
   for (BenchRow& row : bench.rows)
     row.rate = static_cast<double>(bench.inputs) * static_cast<double>(bench.connections) / row.seconds;
-  // Without an official list the plain engine is the measure of agreement.
-  if (!data.truth)
-    for (std::size_t i = 0; i < answers.size(); ++i)
-      bench.rows[i].right = answers[i] == answers[answers.size() - 2];
+  // Without an official list all must agree with the engine that was checked against the reference.
+  const std::vector<Index>& compiled = answers.back();
+  const Verification verification =
+      verify_categories(data, compiled, bench.connections, Check::automatic, observer);
+  bench.categories = static_cast<Offset>(compiled.size());
+  bench.verified = verification.verified;
+  bench.mismatches = static_cast<Offset>(verification.mismatches.size());
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    bench.rows[i].right = verification.mismatches.empty() && answers[i] == compiled;
+  bench.peak_memory_bytes = peak_memory_bytes();
 #ifdef FILIGREE_HAS_DNNL
   bench.dense_fma_rate = dense_fma_rate(1024, threads(), options.repeat);
 #else

@@ -35,6 +35,10 @@ nlohmann::json to_json(const ChallengeBench& bench) {
           {"dense_fma_rate", bench.dense_fma_rate},
           {"processor", bench.processor},
           {"missing", bench.missing},
+          {"categories", bench.categories},
+          {"verified", bench.verified},
+          {"mismatches", bench.mismatches},
+          {"peak_memory_bytes", bench.peak_memory_bytes},
           {"rows", rows}};
 }
 
@@ -60,50 +64,48 @@ bool all_right(const ChallengeBench& bench) {
 // The twelve official sizes beside what others published.
 int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
+  const auto figure = [](double s) { return s > 0 ? fmt::format("{:.4g}", s) : std::string("–"); };
   nlohmann::json sizes = nlohmann::json::array();
   bool right = true;
   if (!common.quiet)
-    fmt::print("{:<11} {:>8} {:>10} {:>10} {:>11} | {:>10} {:>10} {:>10} {:>10} (s)\n", "size", "answer",
-               "plain", "compiled", "peak", "LAGraph", "Wang V100", "XY A6000", "SNICIT");
+    fmt::print(
+        "seconds                                  here                    |               published\n"
+        "{:<11} {:>12} {:>10} {:>10} {:>10} {:>10} | {:>8} {:>9} {:>9} {:>9}\n",
+        "size", "categories", "GraphBLAS", "plain", "compiled", "peak", "LAGraph", "Wang V100", "XY A6000",
+        "SNICIT");
   for (const PublishedFigures& published : published_figures()) {
-    if (arguments.challenge.source.layers > 0 && published.layers > arguments.challenge.source.layers)
-      continue;
-    double seconds[2] = {0, 0};
-    std::uint64_t peak = 0;
-    std::size_t categories = 0;
-    bool agree = true;
-    for (const Engine engine : {Engine::compiled, Engine::plain}) {
-      // The plain engine's work at 65536 neurons and 480 or more layers is an hour's and more.
-      if (engine == Engine::plain && static_cast<Offset>(published.neurons) * published.layers > 16384 * 480)
-        continue;
-      ChallengeOptions options;
-      options.engine = engine;
-      options.source = arguments.challenge.parsed();
-      options.source.neurons = published.neurons;
-      options.source.layers = published.layers;
-      options.memory_limit = arguments.options.memory_limit;
-      options.repeat = engine == Engine::compiled ? arguments.options.repeat : 1;
+    const ChallengeInputs wanted = arguments.challenge.parsed();
+    if (wanted.layers > 0 && published.layers > wanted.layers) continue;
+    ChallengeBenchOptions options = arguments.options;
+    options.source = wanted;
+    options.source.neurons = published.neurons;
+    options.source.layers = published.layers;
+    const std::int64_t work = static_cast<std::int64_t>(published.neurons) * published.layers;
+    options.peers = !arguments.no_peers && work <= std::int64_t{1024} * 120;  // a minute and more beyond
+    options.plain = work <= std::int64_t{65536} * 120;                        // minutes and more beyond
+    ChallengeBench bench;
+    {
       ProgressDisplay display(common.quiet);
-      const ChallengeResult result = run_challenge(options, display.observer(context.stop));
-      agree = agree && result.mismatches.empty() &&
-              (engine == Engine::compiled || result.categories.size() == categories);
-      seconds[engine == Engine::compiled] = result.seconds;
-      categories = result.categories.size();
-      peak = result.peak_memory_bytes;
-      sizes.push_back(cli::to_json(result));
+      bench = bench_challenge(options, display.observer(context.stop));
     }
-    right = right && agree;
-    const auto figure = [](double s) { return s > 0 ? fmt::format("{:.4g}", s) : std::string("–"); };
+    right = right && all_right(bench);
+    const auto seconds = [&](std::string_view name) {
+      for (const BenchRow& row : bench.rows)
+        if (row.name == name) return row.seconds;
+      return 0.0;
+    };
     if (!common.quiet) {
-      fmt::print("{:<11} {:>8} {:>10} {:>10} {:>11} | {:>10} {:>10} {:>10} {:>10}\n",
+      fmt::print("{:<11} {:>12} {:>10} {:>10} {:>10} {:>10} | {:>8} {:>9} {:>9} {:>9}\n",
                  fmt::format("{}×{}", published.neurons, published.layers),
-                 fmt::format("{}{}", categories, agree ? "" : "!"), figure(seconds[0]), figure(seconds[1]),
-                 short_bytes(peak), figure(published.lagraph_cpu), figure(published.wang_v100),
-                 figure(published.xy_a6000), figure(published.snicit_a6000));
+                 fmt::format("{}{}", bench.categories, all_right(bench) ? "" : " WRONG"),
+                 figure(seconds("graphblas")), figure(seconds("plain")), figure(seconds("compiled")),
+                 short_bytes(bench.peak_memory_bytes), figure(published.lagraph_cpu),
+                 figure(published.wang_v100), figure(published.xy_a6000), figure(published.snicit_a6000));
       std::fflush(stdout);
     }
+    sizes.push_back(to_json(bench));
   }
-  common.write_json({{"runs", sizes}});
+  common.write_json({{"sizes", sizes}});
   return right ? 0 : 1;
 }
 

@@ -24,12 +24,17 @@ struct ChallengeBench {
   std::vector<BenchRow> rows;
   std::vector<std::string> missing;
   std::string processor;
+  Offset categories = 0;          // that the compiled engine found
+  std::string verified = "none";  // see ChallengeResult
+  Offset mismatches = 0;
+  std::uint64_t peak_memory_bytes = 0;
 };
 
 struct ChallengeBenchOptions {
   ChallengeInputs source = {};
   int repeat = 5;
-  bool peers = true;
+  bool peers = true;  // GraphBLAS and Eigen
+  bool plain = true;  // the plain engine, which is slow at the largest sizes
   std::uint64_t memory_limit = 0;
 };
 ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Observer& observer = {});
@@ -58,6 +63,7 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
 // Published figures for 60,000 inputs, to stand beside ours: seconds, 0 where none was published.
 struct PublishedFigures {
   Index neurons = 0, layers = 0;
+  Index categories = 0;     // how many the official network leaves non-zero
   double lagraph_cpu = 0;   // 20-core Xeon E5-2698v4, 40 threads (Davis 2020)
   double wang_v100 = 0;     // cuSPARSE with row filter (Wang et al. 2019)
   double xy_a6000 = 0;      // champion 2021

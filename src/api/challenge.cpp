@@ -1,7 +1,5 @@
 #include "filigree/challenge.h"
 
-#include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include "api/challenge_setup.h"
@@ -12,66 +10,6 @@
 #include "io/challenge_files.h"
 
 namespace filigree {
-
-namespace {
-
-// Rows to check by the reference: what it may cost is bounded, and rows on both sides are among them.
-std::vector<Index> sample_rows(const std::vector<Index>& categories, Index rows, Offset connections) {
-  // A row that lives costs every connection, about a nanosecond each; one that dies costs a few layers.
-  const auto live_budget =
-      static_cast<std::size_t>(std::clamp<Offset>(4'000'000'000 / std::max<Offset>(1, connections), 2, 128));
-  constexpr std::size_t kDead = 128;
-  std::vector<Index> all(static_cast<std::size_t>(rows));
-  std::iota(all.begin(), all.end(), 0);
-  std::vector<Index> dead;
-  std::ranges::set_difference(all, categories, std::back_inserter(dead));
-  std::vector<Index> sample;
-  const auto take = [&](const std::vector<Index>& from, std::size_t count) {
-    const std::size_t step = std::max<std::size_t>(1, from.size() / std::max<std::size_t>(1, count));
-    for (std::size_t i = 0; i < from.size() && i / step < count; i += step) sample.push_back(from[i]);
-  };
-  take(categories, live_budget);
-  take(dead, kDead);
-  std::ranges::sort(sample);
-  return sample;
-}
-
-std::vector<Index> difference(const std::vector<Index>& a, const std::vector<Index>& b) {
-  std::vector<Index> either;
-  std::ranges::set_symmetric_difference(a, b, std::back_inserter(either));
-  return either;
-}
-
-void check(const ChallengeOptions& options, const ChallengeData& data, ChallengeResult& result,
-           const Observer& observer) {
-  if (options.check == Check::none) return;
-  if (data.truth) {
-    result.verified = "official";
-    result.checked_rows = data.images.rows;
-    result.mismatches = difference(result.categories, *data.truth);
-    if (options.check == Check::automatic) return;
-  }
-  std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
-  std::iota(rows.begin(), rows.end(), 0);
-  if (options.check == Check::automatic)
-    rows = sample_rows(result.categories, data.images.rows, result.connections);
-  const ReferenceVerdict verdict = reference_verdict(*data.network, data.images, rows, observer);
-  std::vector<Index> found;
-  std::ranges::set_intersection(result.categories, rows, std::back_inserter(found));
-  // Rows whose fate depends on rounding may go either way; all others may not.
-  std::vector<Index> wrong;
-  std::ranges::set_difference(verdict.alive, found, std::back_inserter(wrong));
-  std::ranges::set_difference(found, verdict.possibly_alive, std::back_inserter(wrong));
-  if (!data.truth) {
-    result.verified = "reference";
-    result.checked_rows = static_cast<Offset>(rows.size());
-  }
-  result.mismatches.insert(result.mismatches.end(), wrong.begin(), wrong.end());
-  std::ranges::sort(result.mismatches);
-  result.mismatches.erase(std::ranges::unique(result.mismatches).begin(), result.mismatches.end());
-}
-
-}  // namespace
 
 ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer) {
   if (options.repeat < 1) throw std::invalid_argument(fmt::format("repeat {} times", options.repeat));
@@ -120,7 +58,11 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.distinct_rows = std::move(found.run.distinct_rows);
   result.settled_rows = found.settled_rows;
   result.peak_memory_bytes = peak_memory_bytes();
-  check(options, data, result, observer);
+  Verification verification =
+      verify_categories(data, result.categories, result.connections, options.check, observer);
+  result.verified = std::move(verification.verified);
+  result.checked_rows = verification.checked_rows;
+  result.mismatches = std::move(verification.mismatches);
   return result;
 }
 

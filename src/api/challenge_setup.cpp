@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/system.h"
 #include "data/challenge_images.h"
 #include "data/digits.h"
+#include "infer/reference.h"
 #include "io/challenge_files.h"
 #include "io/idx.h"
 #include "network/challenge.h"
@@ -39,6 +42,33 @@ InputRows images_from_mnist(const std::filesystem::path& directory, Index side, 
   if (keep.value_or(count) > count)
     fail("{}: {} images, but {} are asked for", found->string(), count, *keep);
   return challenge_images(array.data, count, side, keep.value_or(count), observer);
+}
+
+// Rows to check by the reference: what it may cost is bounded, and rows on both sides are among them.
+std::vector<Index> sample_rows(const std::vector<Index>& categories, Index rows, Offset connections) {
+  // A row that lives costs every connection, about a nanosecond each; one that dies costs a few layers.
+  const auto live_budget =
+      static_cast<std::size_t>(std::clamp<Offset>(4'000'000'000 / std::max<Offset>(1, connections), 2, 128));
+  constexpr std::size_t kDead = 128;
+  std::vector<Index> all(static_cast<std::size_t>(rows));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Index> dead;
+  std::ranges::set_difference(all, categories, std::back_inserter(dead));
+  std::vector<Index> sample;
+  const auto take = [&](const std::vector<Index>& from, std::size_t count) {
+    const std::size_t step = std::max<std::size_t>(1, from.size() / std::max<std::size_t>(1, count));
+    for (std::size_t i = 0; i < from.size() && i / step < count; i += step) sample.push_back(from[i]);
+  };
+  take(categories, live_budget);
+  take(dead, kDead);
+  std::ranges::sort(sample);
+  return sample;
+}
+
+std::vector<Index> difference(const std::vector<Index>& a, const std::vector<Index>& b) {
+  std::vector<Index> either;
+  std::ranges::set_symmetric_difference(a, b, std::back_inserter(either));
+  return either;
 }
 
 }  // namespace
@@ -149,6 +179,36 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
     prepared.plan.ordered = std::make_unique<StreamedPlan>(network);
   }
   return prepared;
+}
+
+Verification verify_categories(const ChallengeData& data, const std::vector<Index>& categories,
+                               Offset connections, Check check, const Observer& observer) {
+  Verification result;
+  if (check == Check::none) return result;
+  if (data.truth) {
+    result.verified = "official";
+    result.checked_rows = data.images.rows;
+    result.mismatches = difference(categories, *data.truth);
+    if (check == Check::automatic) return result;
+  }
+  std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  if (check == Check::automatic) rows = sample_rows(categories, data.images.rows, connections);
+  const ReferenceVerdict verdict = reference_verdict(*data.network, data.images, rows, observer);
+  std::vector<Index> found;
+  std::ranges::set_intersection(categories, rows, std::back_inserter(found));
+  // Rows whose fate depends on rounding may go either way; all others may not.
+  std::vector<Index> wrong = result.mismatches;
+  std::ranges::set_difference(verdict.alive, found, std::back_inserter(wrong));
+  std::ranges::set_difference(found, verdict.possibly_alive, std::back_inserter(wrong));
+  if (!data.truth) {
+    result.verified = "reference";
+    result.checked_rows = static_cast<Offset>(rows.size());
+  }
+  std::ranges::sort(wrong);
+  wrong.erase(std::ranges::unique(wrong).begin(), wrong.end());
+  result.mismatches = std::move(wrong);
+  return result;
 }
 
 }  // namespace filigree

@@ -35,6 +35,15 @@ struct PreparedEngine {
 PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::uint64_t memory_limit,
                               const Observer& observer);
 
+// Compares an answer with the official list, or with the double-precision reference; see Check.
+struct Verification {
+  std::string verified = "none";
+  Offset checked_rows = 0;
+  std::vector<Index> mismatches;  // ascending
+};
+Verification verify_categories(const ChallengeData& data, const std::vector<Index>& categories,
+                               Offset connections, Check check, const Observer& observer);
+
 std::uint64_t memory_limit_or_default(std::uint64_t limit);
 double median(std::vector<double> values);
 

@@ -1,14 +1,21 @@
 #include "base/parallel.h"
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#if !defined(__SANITIZE_THREAD__)
+
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <memory>
-#include <mutex>
 
 namespace filigree {
 
@@ -63,3 +70,54 @@ void parallel_workers(const std::function<void(int)>& body) {
 }
 
 }  // namespace filigree
+
+#else  // ThreadSanitizer cannot see how an uninstrumented libtbb synchronises: its builds use threads it can
+       // see.
+
+namespace filigree {
+
+namespace {
+
+std::atomic<int> thread_count{2};
+
+}  // namespace
+
+void set_threads(int threads) {
+  thread_count = threads > 0 ? threads : 2;
+}
+
+int threads() {
+  return thread_count;
+}
+
+void parallel_workers(const std::function<void(int)>& body) {
+  std::exception_ptr first;
+  std::mutex mutex;
+  std::vector<std::thread> workers;
+  for (int worker = 0; worker < threads(); ++worker) {
+    workers.emplace_back([&, worker] {
+      try {
+        body(worker);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (first == nullptr) first = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
+void parallel_for(std::size_t count, std::size_t grain,
+                  const std::function<void(std::size_t, std::size_t)>& body) {
+  grain = std::max<std::size_t>(1, grain);
+  std::atomic<std::size_t> next{0};
+  parallel_workers([&](int) {
+    for (std::size_t first = next.fetch_add(grain); first < count; first = next.fetch_add(grain))
+      body(first, std::min(count, first + grain));
+  });
+}
+
+}  // namespace filigree
+
+#endif

@@ -352,7 +352,8 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
         }
         if (!last && reached.rows() > room) return false;
         const bool filled = input_feed.fill(panel);
-        if (const std::unique_lock lock(report_mutex, std::try_to_lock); lock)
+        const bool now_and_then = input_feed.taken() / kLanes % 16 == 0;
+        if (const std::unique_lock lock(report_mutex, std::try_to_lock); now_and_then && lock)
           observer.report("run", static_cast<double>(input_feed.taken()),
                           static_cast<double>(input_feed.total()), "inputs");
         return filled;
