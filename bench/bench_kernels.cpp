@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "api/challenge_setup.h"
@@ -38,7 +39,13 @@ CsrMatrix random_layer(Index neurons, Index fan_in, bool uniform) {
   return w;
 }
 
-KernelRow time_panel(std::string name, const CsrMatrix& w, int repeat, double dense) {
+// Runs dense GEMM once, if it was built in; 0 if not.
+using Yardstick = std::function<double()>;
+
+// Kernel and yardstick take turns, because the machine's speed drifts: the share is the median of their
+// ratios.
+KernelRow time_panel(std::string name, const CsrMatrix& w, int repeat, const Yardstick& dense,
+                     std::vector<double>& dense_rates) {
   const PackedMatrix packed = pack(w.view());
   Buffer<float> x(static_cast<std::size_t>(w.cols) * static_cast<std::size_t>(kPanelRows));
   Buffer<float> y(static_cast<std::size_t>(w.rows) * static_cast<std::size_t>(kPanelRows));
@@ -47,17 +54,21 @@ KernelRow time_panel(std::string name, const CsrMatrix& w, int repeat, double de
   const std::vector<float> bias(static_cast<std::size_t>(w.rows), -0.3f);
   PanelRange range;
   const double work = static_cast<double>(packed.nnz) * kPanelRows;
-  const int rounds = std::max(1, static_cast<int>(2e8 / work));
-  std::vector<double> rates;
+  const int rounds = std::max(1, static_cast<int>(4e8 / work));
+  std::vector<double> rates, shares;
   for (int r = 0; r <= repeat; ++r) {
+    const double dense_rate = dense();
     const double start = seconds_now();
     for (int i = 0; i < rounds; ++i)
       spmm_panel(packed, {bias, Activation::relu, kChallengeCap, 1.0f}, x.data(), y.data(), range);
-    if (r > 0) rates.push_back(work * rounds / (seconds_now() - start));  // the first round warms up
+    const double rate = work * rounds / (seconds_now() - start);
+    if (r == 0) continue;  // warms up
+    rates.push_back(rate);
+    shares.push_back(dense_rate > 0 ? rate / dense_rate : 0);
+    dense_rates.push_back(dense_rate);
   }
   const auto [slowest, fastest] = std::ranges::minmax(rates);
-  const double rate = median(rates);
-  return {std::move(name), rate, fastest, slowest, dense > 0 ? rate / dense : 0};
+  return {std::move(name), median(rates), fastest, slowest, median(shares)};
 }
 
 }  // namespace
@@ -72,21 +83,26 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
   bench.processor = processor_name();
   bench.simd = simd_name();
 #ifdef FILIGREE_HAS_DNNL
-  bench.dense_fma_rate = dense_fma_rate(1024, 1, options.repeat);
+  DenseGemm gemm(1024, 1);
+  const Yardstick dense = [&] { return gemm.fma_rate(); };
+#else
+  const Yardstick dense = [] { return 0.0; };
 #endif
+  std::vector<double> dense_rates;
   double done = 0;
   for (const Index n : options.neurons) {
     observer.check_stop();
     observer.report("kernels", done++, static_cast<double>(options.neurons.size()), "sizes");
-    const auto name = [&](const char* kind) { return fmt::format("{}/n={},k={}", kind, n, options.fan_in); };
-    bench.rows.push_back(time_panel(name("spmm"), random_layer(n, options.fan_in, false), options.repeat,
-                                    bench.dense_fma_rate));
-    bench.rows.push_back(time_panel(name("spmm-uniform"), random_layer(n, options.fan_in, true),
-                                    options.repeat, bench.dense_fma_rate));
+    const auto add = [&](const char* kind, const CsrMatrix& w) {
+      const auto name = fmt::format("{}/n={},k={}", kind, n, options.fan_in);
+      bench.rows.push_back(time_panel(name, w, options.repeat, dense, dense_rates));
+    };
+    add("spmm", random_layer(n, options.fan_in, false));
+    add("spmm-uniform", random_layer(n, options.fan_in, true));
     if (options.fan_in == kChallengeFanIn && (n & (n - 1)) == 0 && n >= 32 && n <= 65536)
-      bench.rows.push_back(time_panel(name("spmm-radix"), RadixNet(n, 1, 1).layer(0).weights, options.repeat,
-                                      bench.dense_fma_rate));
+      add("spmm-radix", RadixNet(n, 1, 1).layer(0).weights);
   }
+  bench.dense_fma_rate = median(dense_rates);
   observer.report("kernels", done, done, "sizes");
   return bench;
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/buffer.h"
 #include "network/layer_source.h"
 #include "sparse/input_rows.h"
 
@@ -23,7 +24,16 @@ std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, c
 // Eigen's sparse matrices: product, then bias and cap over the entries, pruned. Eigen runs it on one thread.
 std::unique_ptr<ChallengePeer> make_eigen_peer(const LayerSource& network, const InputRows& inputs);
 
-// Multiply-adds per second of oneDNN's float GEMM at n×n×n, median of several.
-double dense_fma_rate(Index n, int threads, int repeat);
+// oneDNN's dense float GEMM, n×n×n, as a yardstick.
+class DenseGemm {
+ public:
+  DenseGemm(Index n, int threads);  // warms up
+  double fma_rate();                // multiply-adds per second of one more multiplication
+
+ private:
+  Index n_;
+  int threads_;
+  Buffer<float> a_, b_, c_;
+};
 
 }  // namespace filigree

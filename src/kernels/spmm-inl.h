@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "kernels/spmm.h"
@@ -120,7 +121,7 @@ struct TileLoop {
       sum.v1 = hn::MulAdd(weight, in.v1, sum.v1);
     }
   }
-  HWY_INLINE Strip rows_of(Tag d, std::size_t e) const { return Strip::load(d, x + place(input[e])); }
+  HWY_INLINE Strip rows_at(Tag d, std::size_t neuron) const { return Strip::load(d, x + place(neuron)); }
 
   HWY_INLINE Strip begin(Tag d, std::size_t output_neuron) const {
     return first ? Strip::set(d, 0.0f) : Strip::load(d, y + place(output_neuron));
@@ -157,16 +158,19 @@ struct TileLoop {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t v = 4 * i;
       if constexpr (kShared) {
-        const Strip in = rows_of(d, i);
+        const Strip in = rows_at(d, input[i]);
         connect(d, a, in, v);
         connect(d, b, in, v + 1);
         connect(d, c, in, v + 2);
         connect(d, e, in, v + 3);
       } else {
-        connect(d, a, rows_of(d, v), v);
-        connect(d, b, rows_of(d, v + 1), v + 1);
-        connect(d, c, rows_of(d, v + 2), v + 2);
-        connect(d, e, rows_of(d, v + 3), v + 3);
+        // The four 16-bit inputs in one load: the load ports are what this loop waits for.
+        std::uint64_t inputs;
+        std::memcpy(&inputs, input + v, sizeof(inputs));
+        connect(d, a, rows_at(d, inputs & 0xffff), v);
+        connect(d, b, rows_at(d, inputs >> 16 & 0xffff), v + 1);
+        connect(d, c, rows_at(d, inputs >> 32 & 0xffff), v + 2);
+        connect(d, e, rows_at(d, inputs >> 48), v + 3);
       }
     }
     end(d, a, output[0]);
@@ -186,7 +190,7 @@ struct TileLoop {
     for (; left >= 4; left -= 4) group<false>(d, n);
     for (; left > 0; --left) {
       Strip a = begin(d, output[0]);
-      for (std::size_t i = 0; i < n; ++i) connect(d, a, rows_of(d, i), i);
+      for (std::size_t i = 0; i < n; ++i) connect(d, a, rows_at(d, input[i]), i);
       end(d, a, output[0]);
       advance(1, n, n);
     }
