@@ -9,6 +9,7 @@
 #include "io/challenge_files.h"
 #include "io/idx.h"
 #include "io/safetensors.h"
+#include "network/model_file.h"
 
 namespace filigree::fuzz {
 namespace {
@@ -87,6 +88,21 @@ void safetensors(std::span<const std::byte> bytes) try {
     }
   }
   require(total < bytes.size(), "no more data than the file");
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void model(std::span<const std::byte> bytes) try {
+  const Model model = read_model(Source(bytes, "fuzz"));
+  require(!model.layers.empty(), "a model has layers");
+  for (const Layer& layer : model.layers) {
+    for (Index row = 0; row < layer.outputs(); ++row)
+      require(sound_row(layer.weights.view().row_columns(row), layer.inputs()),
+              "columns ascend within range");
+    require(layer.bias.size() == static_cast<std::size_t>(layer.outputs()), "one bias a neuron");
+  }
+  for (const Index to : model.input_of) require(to < model.layers.front().inputs(), "inputs lead to inputs");
+  for (const Index to : model.output_of)
+    require(to < model.layers.back().outputs(), "outputs come from neurons");
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 

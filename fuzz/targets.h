@@ -11,5 +11,6 @@ void layer_tsv(std::span<const std::byte> bytes);
 void images_tsv(std::span<const std::byte> bytes);
 void idx(std::span<const std::byte> bytes);
 void safetensors(std::span<const std::byte> bytes);
+void model(std::span<const std::byte> bytes);
 
 }  // namespace filigree::fuzz

@@ -34,6 +34,9 @@ TEST(FuzzCorpus, IdxFilesAreReadOrRefused) {
 TEST(FuzzCorpus, SafetensorsAreReadOrRefused) {
   replay("safetensors", fuzz::safetensors);
 }
+TEST(FuzzCorpus, ModelsAreReadOrRefused) {
+  replay("model", fuzz::model);
+}
 
 #else
 

@@ -77,7 +77,11 @@ void check_map(const TensorFile& file, const char* name, std::span<const Index> 
 }  // namespace
 
 Model read_model(const std::filesystem::path& path) {
-  TensorFile file = read_safetensors(path);
+  return read_model(Source(path));
+}
+
+Model read_model(Source source) {
+  TensorFile file = read_safetensors(std::move(source));
   if (!file.metadata().contains("format") || file.metadata("format") != kFormat)
     fail("{}: not a filigree model (metadata format is not \"{}\")", file.name(), kFormat);
   Model model;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "io/source.h"
 #include "network/layer.h"
 
 namespace filigree {
@@ -21,6 +22,7 @@ struct Model {
 // single one if all are equal), .bias (F32; a single one if all are equal). The metadata holds the format's
 // name and version, and per layer the inputs, the activation and the cap.
 Model read_model(const std::filesystem::path& path);
+Model read_model(Source source);
 void write_model(const std::filesystem::path& path, const Model& model);
 
 }  // namespace filigree
