@@ -41,7 +41,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   ChallengeBench bench;
   bench.threads = threads();
   bench.processor = processor_name();
-  const ChallengeData data = load_challenge(options.source, observer);
+  const ChallengeData data = load_challenge(options.source, true, observer);
   bench.neurons = data.network->inputs();
   bench.layers = data.network->layers();
   bench.inputs = data.images.rows;

@@ -43,8 +43,8 @@ nlohmann::json to_json(const ChallengeBench& bench) {
 }
 
 void print_bench(const ChallengeBench& bench) {
-  fmt::print("{}×{}, {} inputs, {} threads, {}\n", bench.neurons, bench.layers, with_commas(bench.inputs),
-             bench.threads, bench.processor);
+  fmt::print("{}×{}, {} inputs, {}, {}\n", bench.neurons, bench.layers, with_commas(bench.inputs),
+             threads_text(bench.threads), bench.processor);
   fmt::print("{:<10} {:>11} {:>11} {:>11} {:>22} {:>10}  {}\n", "", "median", "fastest", "slowest",
              "connections/s", "× first", "answer");
   for (const BenchRow& row : bench.rows)
@@ -52,8 +52,8 @@ void print_bench(const ChallengeBench& bench) {
                short_seconds(row.fastest), short_seconds(row.slowest), short_rate(row.rate),
                bench.rows.front().seconds / row.seconds, row.right ? "right" : "WRONG");
   if (bench.dense_fma_rate > 0)
-    fmt::print("for scale: dense GEMM (oneDNN) does {}multiply-adds/s here with {} threads\n",
-               short_rate(bench.dense_fma_rate), bench.threads);
+    fmt::print("for scale: dense GEMM (oneDNN) does {}multiply-adds/s here with {}\n",
+               short_rate(bench.dense_fma_rate), threads_text(bench.threads));
   for (const std::string& peer : bench.missing) fmt::print("not built: {}\n", peer);
 }
 
@@ -109,8 +109,8 @@ int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
   return right ? 0 : 1;
 }
 
-int run_challenge_bench(const ChallengeBenchArguments& arguments, const Context& context) {
-  set_threads(arguments.common.threads);
+int run_challenge_bench(ChallengeBenchArguments& arguments, const Context& context) {
+  arguments.common.prepare();
   if (arguments.all) return run_all(arguments, context);
   ChallengeBenchOptions options = arguments.options;
   options.source = arguments.challenge.parsed();
@@ -130,8 +130,8 @@ struct KernelArguments {
   KernelBenchOptions options;
 };
 
-int run_kernel_bench(const KernelArguments& arguments, const Context& context) {
-  set_threads(arguments.common.threads);
+int run_kernel_bench(KernelArguments& arguments, const Context& context) {
+  arguments.common.prepare();
   KernelBench bench;
   {
     ProgressDisplay display(arguments.common.quiet);
@@ -171,16 +171,16 @@ Run add_bench(CLI::App& app) {
   auto challenge = std::make_shared<ChallengeBenchArguments>();
   CLI::App* challenge_command =
       command->add_subcommand("challenge", "our engines beside GraphBLAS and Eigen");
-  challenge->challenge.add_to(*challenge_command);
+  challenge->challenge.add_network_to(*challenge_command, "layers [120, or as many as --data has]");
+  challenge->challenge.add_images_to(*challenge_command);
   challenge_command
       ->add_option("--data", challenge->challenge.source.data, "directory in the official file layout")
       ->type_name("DIR");
-  challenge_command->add_option("--repeat", challenge->options.repeat, "timed runs; the median counts")
+  challenge_command
+      ->add_option("--repeat", challenge->options.repeat, "timed runs, of which the median counts [5]")
       ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  challenge_command->add_option("--memory-limit", challenge->options.memory_limit, "bytes, or 12GiB …")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES");
+      ->type_name("R");
+  add_bytes_option(*challenge_command, challenge->options.memory_limit);
   challenge_command->add_flag("--all", challenge->all,
                               "the twelve official sizes (up to --layers), beside published figures");
   challenge_command->add_flag("--no-peers", challenge->no_peers, "our engines only");
@@ -192,11 +192,11 @@ Run add_bench(CLI::App& app) {
   kernels_command->add_option("--neurons", kernels->options.neurons, "layer sizes")
       ->delimiter(',')
       ->check(CLI::Range(1, 65536));
-  kernels_command->add_option("--fan-in", kernels->options.fan_in, "connections per neuron")
-      ->capture_default_str();
-  kernels_command->add_option("--repeat", kernels->options.repeat, "timed rounds")
+  kernels_command->add_option("--fan-in", kernels->options.fan_in, "connections per neuron [32]")
+      ->type_name("R");
+  kernels_command->add_option("--repeat", kernels->options.repeat, "timed rounds [9]")
       ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      ->type_name("R");
   kernels->common.add_to(*kernels_command);
 
   return [=](const Context& context) {

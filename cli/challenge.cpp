@@ -13,13 +13,19 @@ struct Arguments {
   ChallengeArguments challenge;
   ChallengeOptions options;
   bool no_filter = false, no_merge_rows = false;
-  std::string write_categories;
+  std::string engine = "compiled", check = "auto", write_categories;
 };
 
-int run(const Arguments& arguments, const Context& context) {
-  set_threads(arguments.common.threads);
+int run(Arguments& arguments, const Context& context) {
+  arguments.common.prepare();
+  if (!arguments.write_categories.empty())
+    arguments.write_categories = output_file(arguments.write_categories);
   ChallengeOptions options = arguments.options;
   options.source = arguments.challenge.parsed();
+  options.engine = arguments.engine == "plain" ? Engine::plain : Engine::compiled;
+  options.check = arguments.check == "full"   ? Check::full
+                  : arguments.check == "none" ? Check::none
+                                              : Check::automatic;
   options.filter = !arguments.no_filter;
   options.merge_rows = !arguments.no_merge_rows;
   ChallengeResult result;
@@ -39,35 +45,33 @@ Run add_challenge(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("challenge", "run the Sparse DNN Graph Challenge and check the answer");
-  arguments->challenge.add_to(*command);
+  arguments->challenge.add_network_to(*command, "layers [120, or as many as --data has]");
+  arguments->challenge.add_images_to(*command);
   ChallengeOptions& options = arguments->options;
   command
       ->add_option("--data", arguments->challenge.source.data,
-                   "directory in the official file layout, plain or .gz")
+                   "directory in the official layout; plain, .gz or .zst")
       ->type_name("DIR");
   command
-      ->add_option("--engine", options.engine,
-                   "plain: every connection of every live row; compiled: exact passes first")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Engine>{{"plain", Engine::plain}, {"compiled", Engine::compiled}}))
-      ->option_text("plain|compiled [compiled]");
+      ->add_option("--engine", arguments->engine,
+                   "plain: every connection of every live row; compiled: exact passes first [compiled]")
+      ->check(CLI::IsMember({"plain", "compiled"}))
+      ->type_name("E");
   command->add_flag("--no-filter", arguments->no_filter, "keep computing rows that died");
-  command->add_flag("--no-merge-rows", arguments->no_merge_rows, "compute equal rows each on its own");
-  command->add_option("--repeat", options.repeat, "runs; the median counts")
+  command->add_flag("--no-merge-rows", arguments->no_merge_rows,
+                    "compiled: compute equal rows each on its own");
+  command->add_option("--repeat", options.repeat, "runs, of which the median counts [1]")
       ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+      ->type_name("R");
+  add_bytes_option(*command, options.memory_limit);
   command
-      ->add_option("--memory-limit", options.memory_limit,
-                   "bytes (or 12GiB …) for layers, inputs and rows; layers beyond it are streamed")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES");
+      ->add_option("--check", arguments->check,
+                   "auto: official list, else a sample by the reference; full: every row; none [auto]")
+      ->check(CLI::IsMember({"auto", "full", "none"}))
+      ->type_name("C");
   command
-      ->add_option("--check", options.check,
-                   "auto: official list, else a sample by the reference; full: every row")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Check>{
-          {"auto", Check::automatic}, {"full", Check::full}, {"none", Check::none}}))
-      ->option_text("auto|full|none [auto]");
-  command->add_option("--write-categories", arguments->write_categories, "write the categories to this file")
+      ->add_option("--write-categories", arguments->write_categories,
+                   "write the categories, as the official lists")
       ->type_name("FILE");
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run(*arguments, context); };

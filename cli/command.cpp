@@ -2,32 +2,102 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <iostream>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <map>
 
 namespace filigree::cli {
 
+namespace {
+
+constexpr const char* kStandardOutput = "/dev/stdout";
+
+}  // namespace
+
 void Common::add_to(CLI::App& app) {
-  app.add_option("--threads", threads, "threads to use; 0: every core")->check(CLI::Range(0, 4096));
-  app.add_option("--json", json, "write the result to this file as JSON")->type_name("FILE");
+  app.add_option("--threads", threads, "threads to use; 0: every core")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("T");
+  app.add_option("--json", json, "write the result as JSON; - is standard output")->type_name("FILE");
   app.add_flag("--quiet,-q", quiet, "print errors only");
+}
+
+void Common::prepare() {
+  set_threads(threads);
+  if (json.empty()) return;
+  json = output_file(json);
+  if (json == kStandardOutput) quiet = true;  // the result alone, for the next program in the pipe
 }
 
 void Common::write_json(const nlohmann::json& result) const {
   if (!json.empty()) write_file(json, result.dump(2) + "\n");
 }
 
-void ChallengeArguments::add_to(CLI::App& app, bool with_layers) {
-  app.add_option("--neurons", source.neurons, "neurons per layer, and pixels per image")
+std::string output_file(const std::string& path) {
+  if (path == "-") return kStandardOutput;
+  const auto directory = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(directory))
+    throw Error(fmt::format("{}: cannot be written: {} is no directory", path, directory.string()));
+  return path;
+}
+
+void complain(const std::string& message) {
+  std::fputs(("filigree: " + message + "\n").c_str(), stderr);
+}
+
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::uint64_t number = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool good = error == std::errc() && end == text.data() + text.size() && !text.empty();
+        return good ? std::string() : fmt::format("'{}' is no whole number from 0 to 2^64 - 1", text);
+      },
+      "");
+}
+
+void add_bytes_option(CLI::App& app, std::uint64_t& bytes) {
+  const auto parse = [&bytes](const std::string& text) {
+    static const std::map<std::string, double> units = {
+        {"", 1},         {"b", 1},      {"kb", 1e3},     {"mb", 1e6},        {"gb", 1e9},
+        {"tb", 1e12},    {"k", 1024.0}, {"kib", 1024.0}, {"mib", 1048576.0}, {"m", 1048576.0},
+        {"gib", 0x1p30}, {"g", 0x1p30}, {"tib", 0x1p40}, {"t", 0x1p40}};
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    std::string unit(end, text.data() + text.size());
+    std::erase(unit, ' ');
+    for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto factor = units.find(unit);
+    if (error != std::errc() || factor == units.end() || !(number * factor->second >= 1) ||
+        number * factor->second > 0x1p62)
+      throw CLI::ValidationError("--memory-limit",
+                                 fmt::format("'{}' is no size; say 500MB, 12GiB or a number of bytes", text));
+    bytes = static_cast<std::uint64_t>(number * factor->second);
+  };
+  app.add_option_function<std::string>(
+         "--memory-limit", parse,
+         "for inputs, layers and rows (500MB, 12GiB); a network that does not fit is streamed")
+      ->type_name("BYTES");
+}
+
+void ChallengeArguments::add_network_to(CLI::App& app, const char* layers_help) {
+  app.add_option("--neurons", source.neurons, "neurons per layer, and pixels per image [1024]")
       ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  if (with_layers)
-    app.add_option("--layers", source.layers, "layers; without it 120, or as many as --data has")
-        ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--inputs", inputs, "only the first so many images")->check(CLI::Range(1, 1 << 24));
-  app.add_option("--mnist", source.mnist, "directory with MNIST's idx files; without it digits are drawn")
+      ->type_name("N");
+  app.add_option("--layers", source.layers, layers_help)->check(CLI::Range(1, 1 << 20))->type_name("L");
+  app.add_option("--seed", source.seed, "of generated networks and drawn digits [1]")
+      ->check(whole_number())
+      ->type_name("S");
+}
+
+void ChallengeArguments::add_images_to(CLI::App& app) {
+  app.add_option("--inputs", inputs, "only the first n images")
+      ->check(CLI::Range(1, 1 << 24))
+      ->type_name("n");
+  app.add_option("--mnist", source.mnist, "directory with MNIST's idx files; else digits are drawn")
       ->type_name("DIR");
-  app.add_option("--seed", source.seed, "seed of generated networks and drawn digits")->capture_default_str();
 }
 
 ChallengeInputs ChallengeArguments::parsed() const {
@@ -38,6 +108,10 @@ ChallengeInputs ChallengeArguments::parsed() const {
 
 void print_line(const Common& common, std::string_view label, const std::string& text) {
   if (!common.quiet) fmt::print("{:<11} {}\n", label, text);
+}
+
+std::string threads_text(int threads) {
+  return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
 }
 
 std::string with_commas(std::int64_t number) {
@@ -107,9 +181,10 @@ void print_result(const Common& common, const ChallengeResult& r) {
   print_line(common, "network", fmt::format("{}: {} connections", r.network, with_commas(r.connections)));
   print_line(common, "inputs", fmt::format("{} of {}", with_commas(r.inputs), r.images));
   print_line(common, "engine",
-             plain ? fmt::format("plain, {} threads{}", r.threads, r.streamed ? ", layers streamed" : "")
-                   : fmt::format("compiled to {} connections, {} threads",
-                                 with_commas(r.compiled_connections), r.threads));
+             plain
+                 ? fmt::format("plain, {}{}", threads_text(r.threads), r.streamed ? ", layers streamed" : "")
+                 : fmt::format("compiled to {} connections, {}", with_commas(r.compiled_connections),
+                               threads_text(r.threads)));
   print_line(common, "categories", with_commas(static_cast<std::int64_t>(r.categories.size())));
   if (r.settled_rows > 0)
     print_line(common, "", fmt::format("{} rows settled in the plain order of summation", r.settled_rows));
@@ -145,9 +220,8 @@ int report_mismatches(const ChallengeResult& r) {
   for (std::size_t i = 0; i < r.mismatches.size() && i < kShown; ++i)
     rows += fmt::format("{}{}", i == 0 ? "" : ", ", r.mismatches[i] + 1);
   if (r.mismatches.size() > kShown) rows += fmt::format(", … ({} in all)", r.mismatches.size());
-  fmt::print(stderr,
-             "filigree: wrong answer: the categories differ from the {} in these rows (counted from 1): {}\n",
-             r.verified == "official" ? "official list" : "double-precision reference", rows);
+  complain(fmt::format("wrong answer: the categories differ from the {} in these rows (counted from 1): {}",
+                       r.verified == "official" ? "official list" : "double-precision reference", rows));
   return 1;
 }
 

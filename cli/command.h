@@ -17,6 +17,8 @@ struct Common {
   std::string json;
 
   void add_to(CLI::App& app);
+  // To be called first: sets the threads, and finds out now whether the result can be written later.
+  void prepare();
   // Writes `result` to the --json file, if one was asked for.
   void write_json(const nlohmann::json& result) const;
 };
@@ -40,13 +42,25 @@ Run add_bench(CLI::App& app);
 struct ChallengeArguments {
   ChallengeInputs source;
   Index inputs = 0;
-  void add_to(CLI::App& app, bool with_layers = true);
+  void add_network_to(CLI::App& app, const char* layers_help);  // --neurons --layers --seed
+  void add_images_to(CLI::App& app);                            // --inputs --mnist
   ChallengeInputs parsed() const;
 };
+
+// Options in forms that CLI11 does not check by itself.
+void add_bytes_option(CLI::App& app, std::uint64_t& bytes);  // --memory-limit 12GiB
+CLI::Validator whole_number();                               // 0 … 2^64 - 1
+
+// "-" is standard output. Throws Error if the file's directory is not there.
+std::string output_file(const std::string& path);
+
+// A message on standard error; never throws, because it is the last resort.
+void complain(const std::string& message);
 
 // A line of the summary on standard output, unless quiet.
 void print_line(const Common& common, std::string_view label, const std::string& text);
 
+std::string threads_text(int threads);         // "1 thread", "2 threads"
 std::string with_commas(std::int64_t number);  // 60,000
 std::string short_seconds(double seconds);     // "12.3 ms"
 std::string short_rate(double per_second);     // "19.1 T"

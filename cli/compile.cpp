@@ -16,8 +16,9 @@ struct Arguments {
   Index neurons = 0, layers = 0;
 };
 
-int run(const Arguments& arguments, const Context& context) {
-  set_threads(arguments.common.threads);
+int run(Arguments& arguments, const Context& context) {
+  arguments.common.prepare();
+  if (!arguments.out.empty()) arguments.out = output_file(arguments.out);
   const Network network = load(arguments.model, arguments.neurons, arguments.layers);
   const CompileResult result = [&] {
     ProgressDisplay display(arguments.common.quiet);
@@ -58,8 +59,12 @@ Run add_compile(CLI::App& app) {
   command->add_option("model", arguments->model, "model file, or a directory in the official layout")
       ->required();
   command->add_option("--out", arguments->out, "write the compiled model to this file")->type_name("FILE");
-  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory");
-  command->add_option("--layers", arguments->layers, "only the first so many layers of a directory");
+  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  command->add_option("--layers", arguments->layers, "only the first L layers of a directory")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("L");
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run(*arguments, context); };
 }

@@ -10,8 +10,8 @@ namespace filigree::cli {
 
 namespace {
 
-int run(const Common& common, const Context& context) {
-  set_threads(common.threads);
+int run(Common& common, const Context& context) {
+  common.prepare();
   if (!common.quiet)
     fmt::print(
         "The Sparse DNN Graph Challenge at 1024 neurons × 120 layers: a generated network classifies 60,000\n"
@@ -49,7 +49,7 @@ int run(const Common& common, const Context& context) {
                     plain.mismatches.empty() && compiled.mismatches.empty() ? "the same" : "they differ"));
     print_line(common, "speed-up", fmt::format("{:.0f}× by compiling", plain.seconds / compiled.seconds));
     print_line(common, "machine",
-               fmt::format("{}, {} threads, {}", plain.processor, plain.threads, simd_name()));
+               fmt::format("{}, {}, {}", plain.processor, threads_text(plain.threads), simd_name()));
     fmt::print("\nNext: filigree challenge --help, filigree bench challenge\n");
   }
   common.write_json({{"runs", results}, {"same", same}});

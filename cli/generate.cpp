@@ -19,15 +19,17 @@ struct Arguments {
 
 using Shared = std::shared_ptr<Arguments>;
 
-int run(const Arguments& arguments, const Context& context, const std::string& what,
+int run(Arguments& arguments, const Context& context, const std::string& what,
         const std::function<void(const ChallengeInputs&, const Observer&)>& write) {
-  set_threads(arguments.common.threads);
+  arguments.common.prepare();
+  if (what != "challenge files") arguments.out = output_file(arguments.out);
   const ChallengeInputs source = arguments.challenge.parsed();
   {
     ProgressDisplay display(arguments.common.quiet);
     write(source, display.observer(context.stop));
   }
-  print_line(arguments.common, "written", fmt::format("{} to {}", what, arguments.out));
+  if (arguments.out != "/dev/stdout")
+    print_line(arguments.common, "written", fmt::format("{} to {}", what, arguments.out));
   arguments.common.write_json({{"written", arguments.out},
                                {"what", what},
                                {"neurons", source.neurons},
@@ -45,7 +47,8 @@ Run add_generate(CLI::App& app) {
   const auto add = [&](const char* name, const char* help, const char* target) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* sub = command->add_subcommand(name, help);
-    arguments->challenge.add_to(*sub, std::string_view(name) != "images");
+    arguments->challenge.add_network_to(*sub, "layers [120]");
+    if (std::string_view(name) != "network") arguments->challenge.add_images_to(*sub);
     sub->add_option("--out", arguments->out, "where to write it")->required()->type_name(target);
     arguments->common.add_to(*sub);
     return std::pair(sub, arguments);

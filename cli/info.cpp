@@ -23,8 +23,8 @@ std::string activation_text(const LayerInfo& layer) {
   return std::isfinite(layer.cap) ? fmt::format("relu ≤ {}", layer.cap) : "relu";
 }
 
-int run(const Arguments& arguments, const Context& context) {
-  set_threads(arguments.common.threads);
+int run(Arguments& arguments, const Context& context) {
+  arguments.common.prepare();
   const Common& common = arguments.common;
   if (arguments.model.empty()) {
     print_line(common, "filigree", version());
@@ -97,8 +97,12 @@ Run add_info(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("info", "what is in a model, or, without one, what machine this is");
   command->add_option("model", arguments->model, "model file, or a directory in the official layout");
-  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory");
-  command->add_option("--layers", arguments->layers, "only the first so many layers of a directory");
+  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  command->add_option("--layers", arguments->layers, "only the first L layers of a directory")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("L");
   command->add_flag("--all", arguments->all, "list every layer");
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run(*arguments, context); };

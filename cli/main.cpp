@@ -60,9 +60,7 @@ int run(int argc, char** argv, const filigree::cli::Context& context) {
     commands.emplace_back(app.get_subcommands({}).back(), std::move(command));
   }
   if (const std::string word = unknown_command(app, argc, argv); !word.empty()) {
-    fmt::print(stderr,
-               "filigree: there is no command '{}'\nTry filigree --help, or filigree COMMAND --help.\n",
-               word);
+    complain(fmt::format("there is no command '{}'\nTry filigree --help, or filigree COMMAND --help.", word));
     return 2;
   }
   try {
@@ -70,7 +68,7 @@ int run(int argc, char** argv, const filigree::cli::Context& context) {
   } catch (const CLI::Success& e) {
     return app.exit(e);  // --help, --version
   } catch (const CLI::ParseError& e) {
-    fmt::print(stderr, "filigree: {}\nTry filigree --help, or filigree COMMAND --help.\n", e.what());
+    complain(fmt::format("{}\nTry filigree --help, or filigree COMMAND --help.", e.what()));
     return 2;
   }
   for (const auto& [command, start] : commands)
@@ -85,18 +83,18 @@ int main(int argc, char** argv) {
   try {
     const int code = run(argc, argv, {signals.token()});
     if (std::fflush(stdout) != 0) {
-      fmt::print(stderr, "filigree: cannot write to standard output\n");
+      filigree::cli::complain("cannot write to standard output");
       return 1;
     }
     return code;
   } catch (const std::invalid_argument& e) {
-    fmt::print(stderr, "filigree: {}\n", e.what());
+    filigree::cli::complain(e.what());
     return 2;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "filigree: out of memory; try a smaller --memory-limit or fewer --inputs\n");
+    filigree::cli::complain("out of memory");
     return 1;
   } catch (const std::exception& e) {
-    fmt::print(stderr, "filigree: {}\n", e.what());
+    filigree::cli::complain(e.what());
     return 1;
   }
 }

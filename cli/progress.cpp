@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <vector>
 
 namespace filigree::cli {
 
@@ -58,38 +59,43 @@ void ProgressDisplay::clear() {
 
 void ProgressDisplay::show(const Progress& progress) {
   const double time = now();
-  if (progress.stage != stage_) {
+  if (progress.stage != stage_ || progress.done < done_) {  // a new stage, or the same one over again
     stage_ = progress.stage;
     stage_began_ = shown_at_ = time;  // what takes no time is not worth showing
   }
+  done_ = progress.done;
   if (progress.done >= progress.total) return clear();
   if (time - shown_at_ < (terminal_ ? kBarInterval : kLineInterval)) return;
   shown_at_ = time;
 
   const double elapsed = time - stage_began_;
   const double share = progress.total > 0 ? std::clamp(progress.done / progress.total, 0.0, 1.0) : 0.0;
-  std::string facts = fmt::format("{:3.0f} %", 100 * share);
-  if (!progress.unit.empty())
-    facts += fmt::format("  {}/{} {}", count(progress.done), count(progress.total), progress.unit);
-  if (progress.done > 0 && elapsed > 0) {
-    if (!progress.unit.empty()) facts += fmt::format("  {}/s", count(progress.done / elapsed));
-    facts += fmt::format("  {} left", duration(elapsed / share - elapsed));
+  // The most important first: a narrow terminal drops the last ones.
+  std::vector<std::string> facts = {fmt::format("{:3.0f} %", 100 * share)};
+  if (progress.done > 0 && elapsed > 0)
+    facts.push_back(fmt::format("{} left", duration(elapsed / share - elapsed)));
+  if (!progress.unit.empty()) {
+    facts.push_back(fmt::format("{}/{} {}", count(progress.done), count(progress.total), progress.unit));
+    if (elapsed > 0) facts.push_back(fmt::format("{}/s", count(progress.done / elapsed)));
   }
   if (!terminal_) {
-    fmt::print(stderr, "{}: {}\n", stage_, facts);
+    std::string line = stage_ + ":";
+    for (const std::string& fact : facts) line += "  " + fact;
+    std::fputs((line + "\n").c_str(), stderr);
     return;
   }
-  const int width = terminal_width() - 1;
-  const int bar = std::min(40, width - static_cast<int>(stage_.size() + facts.size()) - 5);
-  std::string line = stage_ + " ";
-  if (bar >= 8) {
-    const int full = static_cast<int>(share * bar);
-    line += fmt::format("[{}{}] ", std::string(static_cast<std::size_t>(full), '#'),
-                        std::string(static_cast<std::size_t>(bar - full), '.'));
+  const auto width = static_cast<std::size_t>(std::max(1, terminal_width() - 1));
+  std::string tail;
+  for (const std::string& fact : facts)
+    if (stage_.size() + tail.size() + fact.size() + 2 <= width) tail += "  " + fact;
+  std::string bar;
+  const std::size_t used = stage_.size() + tail.size() + 3;
+  if (used + 8 <= width) {
+    const std::size_t cells = std::min<std::size_t>(40, width - used);
+    const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
+    bar = " [" + std::string(full, '#') + std::string(cells - full, '.') + "]";
   }
-  line += facts;
-  if (static_cast<int>(line.size()) > width) line.resize(static_cast<std::size_t>(std::max(0, width)));
-  fmt::print(stderr, "\r\x1b[K{}", line);
+  std::fputs(("\r\x1b[K" + (stage_ + bar + tail).substr(0, width)).c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
 }

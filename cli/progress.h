@@ -22,7 +22,7 @@ class ProgressDisplay {
 
   bool quiet_, terminal_;
   std::string stage_;
-  double stage_began_ = 0, shown_at_ = 0;
+  double stage_began_ = 0, shown_at_ = 0, done_ = 0;
   bool drawn_ = false;
 };
 

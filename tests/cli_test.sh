@@ -53,7 +53,21 @@ case $2 in
     run 2 generate network
     run 2 compile
     run 2 bench kernels --neurons 16
-    run 1 challenge --neurons 100 --layers 2 --inputs 10; says err 100
+    run 2 challenge --neurons 100 --layers 2 --inputs 10; says err 100
+    run 2 challenge --seed -1
+    run 2 challenge --seed 18446744073709551616
+    run 2 challenge --layers -3
+    run 2 compile here --neurons 256 --layers -3
+    for size in -1 0 abc 5XB 99999999999999999999 -5GB; do
+      run 2 challenge --memory-limit $size; says err "no size"
+    done
+    run 0 challenge --neurons 64 --layers 2 --inputs 10 --memory-limit 1.5GB
+    run 1 challenge --neurons 256 --inputs 16777216 --memory-limit 50MB; says err "memory limit"
+    # Nobody hears the message, but the exit code stays.
+    code=0; "$program" challenge --neurons 1000 2>&- || code=$?
+    check test "$code" -eq 2
+    code=0; "$program" info "$work/none" > /dev/full 2> /dev/full || code=$?
+    check test "$code" -eq 1
     ;;
   challenge)
     for engine in plain compiled; do
@@ -97,6 +111,10 @@ case $2 in
     says err "wrong answer"; says err "$removed"
     grep -q '"mismatches": 1,' "$work/wrong.json" || { echo "FAILED: mismatches in JSON"; failures=1; }
     cp "$work/right" "$categories"
+    echo 1501 >> "$categories"
+    run 1 challenge --neurons 256 --data "$work/c"; says err 1501
+    run 0 challenge --neurons 256 --data "$work/c" --check none
+    run 1 generate challenge-files --neurons 256 --layers 3 --inputs 10 --out "$work/c"; says err "already there"
     ;;
   bad-files)
     make_challenge
@@ -160,13 +178,15 @@ case $2 in
   output)
     # Nothing is lost or left half written when a file cannot be.
     run 1 challenge --neurons 256 --layers 3 --inputs 50 --json /dev/full; says err "No space left"
-    run 1 challenge --neurons 256 --layers 3 --inputs 50 --write-categories "$work/no/such/place"; says err "$work/no/such/place"
+    run 1 challenge --neurons 256 --layers 3 --inputs 50 --write-categories "$work/no/such/place"
+    says err "$work/no/such/place"
+    check test ! -s "$work/out"  # said before the work, not after
     run 1 generate network --neurons 256 --layers 3 --out /dev/full; says err "No space left"
     code=0; "$program" info > /dev/full 2> "$work/err" || code=$?
     check test "$code" -eq 1
     "$program" --help | head -n 1 > /dev/null
     # Progress goes to standard error; standard output stays clean for pipes.
-    run 0 challenge --neurons 256 --layers 3 --inputs 50 --json /dev/stdout --quiet
+    run 0 challenge --neurons 256 --layers 3 --inputs 50 --json -
     check grep -q '"neurons": 256' "$work/out"
     check test "$(head -c 1 "$work/out")" = "{"
     ;;

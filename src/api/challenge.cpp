@@ -18,8 +18,13 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.threads = threads();
   result.processor = processor_name();
 
+  const std::uint64_t limit = memory_limit_or_default(options.memory_limit);
+  const auto bits = static_cast<double>(options.source.inputs.value_or(1)) * options.source.neurons / 8;
+  if (bits >= static_cast<double>(limit))  // said before anything is made
+    fail("{} inputs of {} pixels take {:.0f} bytes and more, but the memory limit is {}",
+         *options.source.inputs, options.source.neurons, bits, limit);
   double start = seconds_now();
-  const ChallengeData data = load_challenge(options.source, observer);
+  const ChallengeData data = load_challenge(options.source, options.check != Check::none, observer);
   result.load_seconds = seconds_now() - start;
   result.network = data.network->describe();
   result.images = data.images_from;
@@ -27,7 +32,6 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.layers = data.network->layers();
   result.inputs = data.images.rows;
 
-  const std::uint64_t limit = memory_limit_or_default(options.memory_limit);
   const auto input_bytes = static_cast<std::uint64_t>(data.images.nnz()) * sizeof(std::uint16_t) +
                            data.bits.bits.size() * sizeof(std::uint32_t);
   if (input_bytes >= limit)
@@ -78,7 +82,10 @@ void write_challenge_images(const ChallengeInputs& source, const std::filesystem
 
 void write_challenge_files(const ChallengeInputs& source, const std::filesystem::path& directory, bool gzip,
                            const Observer& observer) {
-  const ChallengeData data = load_challenge(source, observer);
+  const std::filesystem::path layers_directory = layer_path(directory, source.neurons, 1).parent_path();
+  if (std::filesystem::exists(layers_directory))
+    fail("{}: already there; layers of two networks would mix", layers_directory.string());
+  const ChallengeData data = load_challenge(source, false, observer);
   const auto name = [&](std::filesystem::path path) {
     if (gzip) path += ".gz";
     std::error_code error;
@@ -97,8 +104,9 @@ void write_challenge_files(const ChallengeInputs& source, const std::filesystem:
   write_images(name(images_path(directory, neurons)), data.images);
   std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
   std::iota(rows.begin(), rows.end(), 0);
-  write_categories(name(categories_path(directory, neurons, layers)),
-                   reference_categories(*data.network, data.images, rows, observer));
+  // A list without entries would look like a failed download; without a list the reference is asked again.
+  const std::vector<Index> categories = reference_categories(*data.network, data.images, rows, observer);
+  if (!categories.empty()) write_categories(name(categories_path(directory, neurons, layers)), categories);
 }
 
 }  // namespace filigree

@@ -98,7 +98,7 @@ InputRows load_challenge_images(const ChallengeInputs& source, std::string& desc
   return digit_images(source.inputs.value_or(kChallengeInputs), side, source.seed, observer);
 }
 
-ChallengeData load_challenge(const ChallengeInputs& source, const Observer& observer) {
+ChallengeData load_challenge(const ChallengeInputs& source, bool with_truth, const Observer& observer) {
   ChallengeData data;
   if (source.layers < 0) throw std::invalid_argument(fmt::format("{} layers", source.layers));
   if (source.data.empty()) {
@@ -109,11 +109,11 @@ ChallengeData load_challenge(const ChallengeInputs& source, const Observer& obse
   }
   data.images = load_challenge_images(source, data.images_from, observer);
   if (data.images.binary()) data.bits = make_bit_panels(data.images);
-  if (!source.data.empty()) {
+  if (with_truth && !source.data.empty()) {
     const auto found = find_file(categories_path(source.data, source.neurons, data.network->layers()));
     if (found) {
-      // The list is about all images of the file; a shorter run is checked against its part of it.
-      std::vector<Index> all = read_categories(*found, kMaxImages);
+      // The list is about all images of the file; a run of the first few is checked against its part of it.
+      std::vector<Index> all = read_categories(*found, source.inputs ? kMaxImages : data.images.rows);
       std::erase_if(all, [&](Index row) { return row >= data.images.rows; });
       data.truth = std::move(all);
     }
@@ -153,13 +153,12 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
   }
   std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
   std::atomic<std::uint64_t> ordered_bytes{0};
-  const auto keep_ordered = [&](Index l, const Layer& layer, const DistinctRows& distinct,
-                                const DistinctRows* before) {
+  const auto keep_ordered = [&](Index l, const Layer& layer, const LayerFacts& facts,
+                                const DistinctRows& distinct, const DistinctRows* before) {
     if (ordered_bytes > memory_limit / 4) return;
-    const float cap = layer.activation == Activation::relu ? layer.cap : kNoCap;
-    auto made =
-        std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts_of(layer, cap)));
-    ordered_bytes += made->bytes();
+    auto made = std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts));
+    // Beyond 65536 inputs a packed matrix has several tiles, and no order is kept across them.
+    ordered_bytes += made->weights.tiles.size() > 1 ? memory_limit : made->bytes();
     ordered[static_cast<std::size_t>(l)] = std::move(made);
   };
   CompiledNetwork compiled = compile_network(network, observer, keep_ordered);
@@ -167,7 +166,7 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
   prepared.compiled_connections = compiled.connections();
   prepared.plan.monotone =
       !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
-        return f.nonnegative && f.zero_stays_zero;
+        return f.nonnegative && f.zero_stays_zero && f.biases_negative;
       });
   for (std::size_t o = 0; o < compiled.output_of.size(); ++o)
     if (compiled.output_of[o] < 0 && compiled.output_constant[o] != 0) prepared.plan.always_live = true;
@@ -176,6 +175,7 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
   if (ordered_bytes <= memory_limit / 4) {
     prepared.plan.ordered = std::make_unique<ResidentPlan>(std::move(ordered));
   } else {
+    prepared.streamed = true;
     prepared.plan.ordered = std::make_unique<StreamedPlan>(network);
   }
   return prepared;

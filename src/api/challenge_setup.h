@@ -21,7 +21,8 @@ struct ChallengeData {
   std::optional<std::vector<Index>> truth;  // official categories among the images
 };
 
-ChallengeData load_challenge(const ChallengeInputs& source, const Observer& observer);
+// `with_truth`: read the official list, if there is one.
+ChallengeData load_challenge(const ChallengeInputs& source, bool with_truth, const Observer& observer);
 InputRows load_challenge_images(const ChallengeInputs& source, std::string& described,
                                 const Observer& observer);
 

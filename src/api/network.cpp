@@ -65,6 +65,8 @@ LayerInfo Network::layer_info(Index l) const {
 }
 
 Network make_network(std::vector<LayerArrays> layers) {
+  if (!layers.empty() && layers.front().inputs < 1)
+    fail("a network needs inputs, not {}", layers.front().inputs);
   std::vector<Layer> made;
   for (LayerArrays& l : layers)
     made.push_back({{l.outputs, l.inputs, std::move(l.row_begin), std::move(l.column), std::move(l.value)},
@@ -79,13 +81,20 @@ Network radix_net(Index neurons, Index layers, std::uint64_t seed) {
 }
 
 Network load(const std::filesystem::path& path, Index neurons, Index layers) {
+  if (neurons < 0 || layers < 0)
+    throw std::invalid_argument(fmt::format("{} layers of {} neurons", layers, neurons));
   if (std::filesystem::is_directory(path)) {
-    if (neurons <= 0)
+    if (neurons == 0)
       throw std::invalid_argument(
           fmt::format("{} is a directory: say how many neurons its layers have", path.string()));
     return wrap(std::make_shared<ChallengeFiles>(path, neurons, layers));
   }
+  if (neurons != 0 || layers != 0)
+    throw std::invalid_argument(
+        fmt::format("{} is a model file: it knows its own neurons and layers", path.string()));
   Model model = read_model(path);
+  if (model.layers.front().inputs() == 0 && model.input_of.empty())
+    fail("{}: the network has no inputs", path.string());
   auto source = std::make_shared<MemoryLayers>(std::move(model.layers), path.string());
   return Network(std::make_shared<Network::Impl>(Network::Impl{std::move(source), std::move(model.input_of),
                                                                std::move(model.output_of),

@@ -66,8 +66,10 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
   LayerFacts facts;
   facts.input_cap = input_cap;
   facts.zero_stays_zero = zero_stays_zero(layer);
-  bool saturates =
-      layer.activation == Activation::relu && std::isfinite(input_cap) && std::isfinite(layer.cap);
+  constexpr float kLeast = 1e-30f;  // far above the subnormal numbers, whose rounding is not relative
+  facts.biases_negative = std::ranges::all_of(layer.bias, [](float b) { return b <= -kLeast; });
+  bool saturates = layer.outputs() > 0 && layer.activation == Activation::relu && std::isfinite(input_cap) &&
+                   std::isfinite(layer.cap);
   const CsrView w = layer.weights.view();
   for (Index r = 0; r < layer.outputs(); ++r) {
     const auto values = w.row_values(r);
@@ -119,11 +121,14 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
       for (std::size_t i = first; i < last; ++i) {
         facts[i] = facts_of(original[i], facts[i].input_cap);
         const DistinctRows* before = i > 0 ? &distinct[i - 1] : l > 0 ? &before_batch : nullptr;
-        if (visitor) visitor(l + static_cast<Index>(i), original[i], distinct[i], before);
+        if (visitor) visitor(l + static_cast<Index>(i), original[i], facts[i], distinct[i], before);
       }
     });
     for (std::size_t i = 0; i < count; ++i) {
       network.original_connections += original[i].weights.nnz();
+      // A constant neuron is not at the cap, whatever the neurons that remain are.
+      if (std::ranges::any_of(sweep.neuron(), [](Index n) { return n < 0; }))
+        facts[i].saturation_stays = false;
       network.layers.push_back(sweep.step(original[i], distinct[i]));
       network.facts.push_back(facts[i]);
     }

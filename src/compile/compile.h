@@ -21,6 +21,7 @@ struct LayerFacts {
   Index fan_in = 0;         // largest
   bool nonnegative = true;  // every weight
   bool zero_stays_zero = true;
+  bool biases_negative = true;    // every bias, and by more than the smallest numbers
   bool saturation_stays = false;  // inputs all at the cap give outputs all at the cap, however rounded
   float input_cap = 0;            // the cap that saturation_stays speaks of
 };
@@ -39,10 +40,10 @@ struct CompiledNetwork {
   Offset connections() const;
 };
 
-// Sees each original layer l with its distinct rows and those of the layer before (null for the first).
-// Called for several layers at a time, from several threads.
-using LayerVisitor = std::function<void(Index l, const Layer& layer, const DistinctRows& distinct,
-                                        const DistinctRows* before)>;
+// Sees each original layer l with its facts, its distinct rows and those of the layer before (null for the
+// first). Called for several layers at a time, from several threads.
+using LayerVisitor = std::function<void(Index l, const Layer& layer, const LayerFacts& facts,
+                                        const DistinctRows& distinct, const DistinctRows* before)>;
 
 // Asks for each layer once, several at a time; layers come in order to the passes.
 CompiledNetwork compile_network(const LayerSource& source, const Observer& observer,

@@ -1,6 +1,7 @@
 #include "infer/categories.h"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <numeric>
 
@@ -53,32 +54,20 @@ CategoryResult run_monotone(const CategoryPlan& plan, const InputRows& inputs, c
   return result;
 }
 
-CategoryResult run_once(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
-                        const Observer& observer) {
-  CategoryResult result;
-  result.run = run(*plan.compiled, inputs, plan.input_of, {}, options, observer);
-  result.settled_rows = static_cast<Offset>(result.run.live.size());
-  if (result.run.live.empty()) return result;
-  const RunResult settled = run(*plan.ordered, inputs, {}, result.run.live, options, observer);
-  result.run.live = settled.live;
-  result.run.live_rows.back() = static_cast<Offset>(settled.live.size());
-  return result;
-}
-
 }  // namespace
 
 CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
                                const Observer& observer) {
-  if (plan.compiled == nullptr) {
-    RunOptions plain = options;
-    plain.merge_rows = false;
-    return {run(*plan.ordered, inputs, {}, {}, plain, observer), 0};
-  }
-  CategoryResult result = plan.monotone ? run_monotone(plan, inputs, options, observer)
-                                        : run_once(plan, inputs, options, observer);
+  assert(options.depth == 0 && !options.output && options.bracket == Bracket::none);
+  RunOptions plain = options;
+  if (plan.compiled == nullptr) plain.merge_rows = false;
+  const bool bracketed = plan.compiled != nullptr && plan.monotone && nonnegative(inputs);
+  CategoryResult result = bracketed ? run_monotone(plan, inputs, options, observer)
+                                    : CategoryResult{run(*plan.ordered, inputs, {}, {}, plain, observer), 0};
   if (plan.always_live) {
     result.run.live.resize(static_cast<std::size_t>(inputs.rows));
     std::iota(result.run.live.begin(), result.run.live.end(), 0);
+    result.run.live_rows.back() = inputs.rows;
   }
   return result;
 }

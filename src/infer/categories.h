@@ -13,7 +13,7 @@ struct CategoryPlan {
   std::vector<Index> input_of;           // for `compiled`
   std::unique_ptr<PlanSource>
       ordered;               // adds in the original order: the original layers, or make_ordered_layer()'s
-  bool monotone = false;     // bracketing is a proof: see below
+  bool monotone = false;     // no weight is negative, every bias is: see below
   bool always_live = false;  // a constant output is not zero
 };
 
@@ -32,8 +32,9 @@ struct CategoryResult {
 //   2. those left, from below, through all layers: a row that lives to the end is alive;
 //   3. those left (some that die a little later, and the few on the edge) in the original order, which
 //   decides.
-// A network that is not monotone is run once compiled, and the rows that live to the end are settled in the
-// original order; a row that rounding alone let die stays dead there.
+// A network that is not monotone, or inputs below zero, run on the ordered network alone, which is exact as
+// well. All this is about sums within float's range: where one overflows, orders differ in more than
+// rounding. options.depth, .output and .bracket must be left alone.
 CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
                                const Observer& observer);
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cassert>
+#include <cmath>
 #include <future>
 #include <mutex>
 #include <numeric>
@@ -34,6 +35,11 @@ struct Segment {
   Index first = 0;
   std::vector<std::shared_ptr<const PlanLayer>> layers;
   Index end() const { return first + static_cast<Index>(layers.size()); }
+  std::size_t widest() const {  // neurons that a panel must have room for
+    Index width = 0;
+    for (const auto& layer : layers) width = std::max({width, layer->inputs(), layer->outputs()});
+    return static_cast<std::size_t>(width);
+  }
 };
 
 // Where a segment's rows come from: fills or replaces a panel; false if there are no more. Thread-safe.
@@ -58,8 +64,11 @@ struct Shared {
 class Worker {
  public:
   Worker(const Segment& segment, const Shared& shared, Tally& tally)
-      : segment_(segment), shared_(shared), tally_(tally), stages_(segment.layers.size() + 1) {
-    for (const auto& layer : segment.layers) width_ = std::max({width_, layer->inputs(), layer->outputs()});
+      : segment_(segment),
+        shared_(shared),
+        tally_(tally),
+        panel_size_(segment.widest() * kLanes),
+        stages_(segment.layers.size() + 1) {
     current_.values = new_panel();
     spare_ = new_panel();
   }
@@ -83,11 +92,10 @@ class Worker {
   }
 
  private:
-  std::size_t panel_size() const { return static_cast<std::size_t>(width_) * kLanes; }
-  Buffer<float> new_panel() const { return Buffer<float>(panel_size()); }
+  Buffer<float> new_panel() const { return Buffer<float>(panel_size_); }
   // Panels from the segment before may be narrower than this one's widest layer.
   void fit(Buffer<float>& values) const {
-    if (values.size() >= panel_size()) return;
+    if (values.size() >= panel_size_) return;
     Buffer<float> wider = new_panel();
     std::ranges::copy(values, wider.begin());
     values = std::move(wider);
@@ -146,13 +154,18 @@ class Worker {
   }
 
   bool is_zero(const PlanLayer& layer, int lane) const {
+    if (std::isnan(range_.highest[lane])) {  // something was not finite: look
+      for (Index n = 0; n < layer.outputs(); ++n)
+        if (current_.values[static_cast<std::size_t>(n * kPanelRows + lane)] != 0) return false;  // NaN, too
+      return true;
+    }
     return range_.highest[lane] <= 0 && (layer.activation == Activation::relu || range_.lowest[lane] >= 0);
   }
 
   // Rows all at the cap, which every later layer keeps there, are done: they end non-zero.
   std::uint32_t retire_saturated(const PlanLayer& layer, std::size_t l, std::uint32_t rows) {
     const auto at = static_cast<std::size_t>(segment_.first) + l;
-    if (!shared_.retires[at]) return rows;
+    if (!shared_.retires[at] || layer.outputs() == 0) return rows;
     for (std::uint32_t left = rows; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
       if (!(range_.lowest[lane] >= layer.cap)) continue;
@@ -196,7 +209,7 @@ class Worker {
   const Segment& segment_;
   const Shared& shared_;
   Tally& tally_;
-  Index width_ = 0;
+  std::size_t panel_size_;
   std::vector<RowPanel> stages_;  // before each layer, and behind the last
   RowPanel current_;
   Buffer<float> spare_;
@@ -339,8 +352,7 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
 
       // Rows that reach the segment's end wait in memory. Once they fill their share, the other inputs are
       // left for a pass of their own; what is under way in the threads and their stages comes on top.
-      const std::size_t room =
-          share / std::max<std::size_t>(1, static_cast<std::size_t>(width) * sizeof(float));
+      const std::size_t room = share / std::max<std::size_t>(1, segment.widest() * sizeof(float));
       std::mutex report_mutex;
       std::atomic<std::size_t> next_waiting{0};
       const Feed feed = [&](RowPanel& panel) {

@@ -196,12 +196,13 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
 
 CategoryPlan compiled_plan(const LayerSource& network) {
   std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
-  CompiledNetwork compiled = compile_network(
-      network, {},
-      [&](Index l, const Layer& layer, const DistinctRows& distinct, const DistinctRows* before) {
-        ordered[static_cast<std::size_t>(l)] = std::make_shared<PlanLayer>(
-            make_ordered_layer(layer, distinct, before, facts_of(layer, layer.cap)));
-      });
+  CompiledNetwork compiled =
+      compile_network(network, {},
+                      [&](Index l, const Layer& layer, const LayerFacts& facts, const DistinctRows& distinct,
+                          const DistinctRows* before) {
+                        ordered[static_cast<std::size_t>(l)] =
+                            std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts));
+                      });
   CategoryPlan plan;
   plan.monotone = true;
   plan.input_of = compiled.input_of;

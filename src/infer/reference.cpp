@@ -101,7 +101,7 @@ std::vector<Index> reference_categories(const LayerSource& network, const InputR
 
 ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& inputs,
                                    std::span<const Index> rows, const Observer& observer) {
-  bool monotone = network.keeps_zero();
+  bool monotone = network.keeps_zero() && nonnegative(inputs);
   std::size_t fan_in = 0;
   for (Index l = 0; monotone && l < network.layers(); ++l) {
     observer.check_stop();

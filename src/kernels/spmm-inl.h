@@ -104,7 +104,7 @@ struct TileLoop {
   const std::uint16_t* input;
   const float* value;
   bool first, last;  // tile of the matrix
-  Strip highest, lowest;
+  Strip highest, lowest, odd;
 
   static HWY_INLINE std::size_t place(std::size_t neuron) {
     return neuron * static_cast<std::size_t>(kPanelRows);
@@ -127,19 +127,20 @@ struct TileLoop {
     return first ? Strip::set(d, 0.0f) : Strip::load(d, y + place(output_neuron));
   }
 
-  HWY_INLINE Vec finish(Vec sum, Vec shift, Vec& high, Vec& low) const {
+  HWY_INLINE Vec finish(Vec sum, Vec shift, Vec& high, Vec& low, Vec& strange) const {
     // Multiply and add apart: a fused step would round differently from the plain order.
     Vec v = hn::Add(hn::Mul(sum, scale), shift);
     high = hn::Max(high, v);
     low = hn::Min(low, v);
+    strange = hn::MulAdd(v, zero, strange);  // becomes NaN with the first NaN or infinity, and stays so
     return kRelu ? capped_relu(v, zero, cap) : v;
   }
 
   HWY_INLINE void end(Tag d, Strip sum, std::size_t output_neuron) {
     if (last) {
       const Vec shift = bias == nullptr ? zero : hn::Set(d, bias[output_neuron]);
-      sum.v0 = finish(sum.v0, shift, highest.v0, lowest.v0);
-      sum.v1 = finish(sum.v1, shift, highest.v1, lowest.v1);
+      sum.v0 = finish(sum.v0, shift, highest.v0, lowest.v0, odd.v0);
+      sum.v1 = finish(sum.v1, shift, highest.v1, lowest.v1, odd.v1);
     }
     sum.store(d, y + place(output_neuron));
   }
@@ -214,7 +215,8 @@ void SpmmStrip(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY
                                  false,
                                  false,
                                  Strip::set(d, -kInfinity),
-                                 Strip::set(d, kInfinity)};
+                                 Strip::set(d, kInfinity),
+                                 Strip::set(d, 0.0f)};
   const PackedMatrix::Run* run = w.runs.data();
   for (std::size_t t = 0; t < w.tiles.size(); ++t) {
     loop.x = x + loop.place(static_cast<std::size_t>(w.tiles[t].first_input));
@@ -222,8 +224,9 @@ void SpmmStrip(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY
     loop.last = t + 1 == w.tiles.size();
     for (const auto* end = run + w.tiles[t].runs; run != end; ++run) loop.run(d, *run);
   }
-  loop.highest.store(d, highest);
-  loop.lowest.store(d, lowest);
+  // odd is zero or NaN: adding it changes nothing or everything.
+  Strip{hn::Add(loop.highest.v0, loop.odd.v0), hn::Add(loop.highest.v1, loop.odd.v1)}.store(d, highest);
+  Strip{hn::Add(loop.lowest.v0, loop.odd.v0), hn::Add(loop.lowest.v1, loop.odd.v1)}.store(d, lowest);
 }
 
 void SpmmPanel(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY_RESTRICT x,

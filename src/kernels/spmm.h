@@ -22,8 +22,7 @@ struct Epilogue {
 };
 
 // Over all outputs of each row of the panel, before the activation: a row is dead after a relu layer if
-// highest
-// <= 0, saturated if lowest >= cap. NaN counts as neither.
+// highest <= 0, saturated if lowest >= cap. Both are NaN if any of them was NaN or infinite.
 struct PanelRange {
   alignas(kAlignment) float highest[kPanelRows];
   alignas(kAlignment) float lowest[kPanelRows];

@@ -183,6 +183,21 @@ TEST(SpmmPanel, KeepsNanAndInfinity) {
   });
 }
 
+TEST(SpmmPanel, SaysInTheRangeThatSomethingWasNotFinite) {
+  const CsrMatrix w{3, 1, {0, 1, 2, 3}, {0, 0, 0}, {5, 3, -3}};
+  for (const float odd : {kNan, kInfinity, -kInfinity}) {
+    std::vector<float> x(kLanes, 1.0f);
+    x[7] = odd;
+    for_each_target([&] {
+      PanelRange range;
+      panel(pack(w.view()), x, {{}, Activation::relu, 32, 1}, &range);
+      EXPECT_TRUE(std::isnan(range.highest[7]) && std::isnan(range.lowest[7]));
+      EXPECT_EQ(range.highest[6], 5.0f);
+      EXPECT_EQ(range.lowest[8], -3.0f);
+    });
+  }
+}
+
 TEST(SpmmPanel, TakesMatricesWithoutRowsOrColumns) {
   for_each_target([] {
     EXPECT_TRUE(

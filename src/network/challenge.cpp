@@ -27,8 +27,10 @@ float challenge_bias(Index neurons) {
 RadixNet::RadixNet(Index neurons, Index layers, std::uint64_t seed)
     : neurons_(neurons), layers_(layers), seed_(seed) {
   if (neurons < 32 || neurons > 65536 || !std::has_single_bit(static_cast<unsigned>(neurons)))
-    fail("a RadiX-Net has 32, 64, … 65536 neurons per layer, not {}", neurons);
-  if (layers < 1) fail("a network has at least one layer, not {}", layers);
+    throw std::invalid_argument(
+        fmt::format("a generated network has 32, 64, 128, … or 65536 neurons per layer, not {}", neurons));
+  if (layers < 1)
+    throw std::invalid_argument(fmt::format("a network has at least one layer, not {}", layers));
 }
 
 // With M = N/16 and B = log2 M layers per block: in layer l, input i feeds the outputs congruent to q(i) and

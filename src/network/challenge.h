@@ -24,7 +24,8 @@ float challenge_bias(Index neurons);
 // own random permutation.
 class RadixNet final : public LayerSource {
  public:
-  RadixNet(Index neurons, Index layers, std::uint64_t seed);  // throws Error on a size outside the recipe
+  // Throws std::invalid_argument on a size outside the recipe.
+  RadixNet(Index neurons, Index layers, std::uint64_t seed);
   Index layers() const override { return layers_; }
   Index inputs() const override { return neurons_; }
   bool keeps_zero() const override { return true; }

@@ -28,4 +28,6 @@ struct InputRows {
   }
 };
 
+bool nonnegative(const InputRows& inputs);  // every value
+
 }  // namespace filigree

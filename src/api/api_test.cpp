@@ -1,0 +1,216 @@
+// Tests of the public API: networks, plans, and both challenge engines where they could disagree.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "api/challenge_setup.h"
+#include "filigree/filigree.h"
+#include "infer/reference.h"
+#include "network/challenge.h"
+#include "sparse/test_matrices.h"
+
+namespace filigree {
+namespace {
+
+// One input row with these values.
+InputRows one_row_of(const std::vector<float>& values) {
+  InputRows inputs;
+  inputs.rows = 1;
+  inputs.cols = static_cast<Index>(values.size());
+  inputs.row_begin = {0, inputs.cols};
+  inputs.column = Buffer<std::uint16_t>(values.size());
+  inputs.value = Buffer<float>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    inputs.column[i] = static_cast<std::uint16_t>(i);
+    inputs.value[i] = values[i];
+  }
+  return inputs;
+}
+
+std::size_t live_rows(Engine engine, const LayerSource& network, const InputRows& inputs,
+                      bool filter = true) {
+  const PreparedEngine prepared = prepare_engine(engine, network, std::size_t{1} << 30, {});
+  RunOptions options;
+  options.merge_rows = true;
+  options.filter = filter;
+  return find_categories(prepared.plan, inputs, options, {}).run.live.size();
+}
+
+void expect_engines_agree(const LayerSource& network, const InputRows& inputs, std::size_t live) {
+  for (const bool filter : {true, false}) {
+    EXPECT_EQ(live_rows(Engine::plain, network, inputs, filter), live);
+    EXPECT_EQ(live_rows(Engine::compiled, network, inputs, filter), live);
+  }
+}
+
+TEST(Engines, AgreeWhereAConstantNeuronKeepsARowFromSaturating) {
+  // The second neuron of layer 1 reads nothing and is zero, so layer 2 sees (32, 0), not (32, 32).
+  const MemoryLayers network(
+      {{{2, 2, {0, 1, 1}, {0}, {100}}, {-0.3f, -0.3f}, Activation::relu, 32},
+       {{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {0.001f, 2, 0.001f, 2}}, {-0.3f, -0.3f}, Activation::relu, 32}});
+  expect_engines_agree(network, one_row_of({1, 0}), 0);
+}
+
+TEST(Engines, AgreeOnInputsBelowZero) {
+  const MemoryLayers network({{{1, 3, {0, 3}, {0, 1, 2}, {1, 3, 1}}, {-2}, Activation::relu, 32}});
+  const InputRows inputs = one_row_of({1e8f, 1, -1e8f});
+  expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
+}
+
+TEST(Engines, AgreeWhereManyInputsAreReadAlike) {
+  // Plain adds a thousand small products to one large one and loses some of each; added up first they are not
+  // lost.
+  std::vector<float> values(1001, 1.004f);
+  values[0] = 16945000;
+  CsrMatrix w{1, 1001, {0, 1001}, std::vector<Index>(1001), std::vector<float>(1001, 0.995f)};
+  std::iota(w.column.begin(), w.column.end(), 0);
+  const MemoryLayers network({{w, {-(0.995f * 16945000 + 400)}, Activation::relu, kNoCap}});
+  const InputRows inputs = one_row_of(values);
+  expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
+}
+
+TEST(Engines, AgreeWhereCapsDifferFromLayerToLayer) {
+  const MemoryLayers network({{{1, 1, {0, 1}, {0}, {100}}, {-0.3f}, Activation::relu, 1},
+                              {{1, 1, {0, 1}, {0}, {2}}, {-2}, Activation::relu, 32}});
+  expect_engines_agree(network, one_row_of({1}), 0);
+}
+
+TEST(Engines, AgreeOnNetworksThatAreNotMonotone) {
+  // Three equal neurons whose readers' weights cancel: the order of summation decides.
+  const MemoryLayers network(
+      {{{3, 1, {0, 1, 2, 3}, {0, 0, 0}, {1, 1, 1}}, {0, 0, 0}, Activation::relu, kNoCap},
+       {{1, 3, {0, 3}, {0, 1, 2}, {1e8f, 5, -1e8f}}, {-6}, Activation::relu, kNoCap}});
+  const InputRows inputs = one_row_of({1});
+  expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
+}
+
+TEST(Engines, AgreeWhereALayerHasNoConnections) {
+  const MemoryLayers network({{{2, 2, {0, 0, 0}, {}, {}}, {-1, -1}, Activation::relu, 32}});
+  expect_engines_agree(network, one_row_of({1, 1}), 0);
+  const MemoryLayers always({{{2, 2, {0, 0, 0}, {}, {}}, {-1, 1}, Activation::relu, 32}});
+  expect_engines_agree(always, one_row_of({1, 1}), 1);
+}
+
+TEST(Engines, AgreeOnRandomNetworksOfAllKinds) {
+  EXPECT_TRUE(rc::check([] {
+    std::vector<Layer> layers;
+    Index width = *rc::gen::inRange<Index>(1, 10);
+    const Index inputs_width = width;
+    const bool monotone = *rc::gen::arbitrary<bool>();
+    Random random(*rc::gen::arbitrary<std::uint64_t>());
+    for (int l = *rc::gen::inRange(1, 20); l > 0; --l) {
+      const Index next = *rc::gen::inRange<Index>(1, 12);
+      CsrMatrix w = random_csr(next, width, *rc::gen::element(0.2, 0.5, 1.0), random.next());
+      for (float& v : w.value)
+        v = static_cast<float>(random.below(4) + 1) / 4 * (monotone || random.below(3) > 0 ? 1.0f : -1.0f);
+      std::vector<float> bias(static_cast<std::size_t>(next));
+      for (float& b : bias)
+        b = (monotone               ? -1.0f
+             : random.below(4) == 0 ? 1.0f
+                                    : -1.0f) *
+            static_cast<float>(random.below(4) + 1) * 0.1f;
+      layers.push_back(
+          {std::move(w), std::move(bias), Activation::relu, random.below(2) == 0 ? 4.0f : 32.0f});
+      width = next;
+    }
+    const MemoryLayers network(std::move(layers));
+    std::vector<float> values(static_cast<std::size_t>(inputs_width));
+    for (float& v : values) v = static_cast<float>(random.below(3));
+    const InputRows inputs = one_row_of(values);
+    const std::size_t plain = live_rows(Engine::plain, network, inputs);
+    RC_ASSERT(live_rows(Engine::compiled, network, inputs) == plain);
+    const std::vector<Index> row{0};
+    const ReferenceVerdict verdict = reference_verdict(network, inputs, row, {});
+    if (monotone) RC_ASSERT(verdict.alive.size() <= plain && plain <= verdict.possibly_alive.size());
+  }));
+}
+
+TEST(Plan, ComputesWhatTheNetworkSays) {
+  const Network network =
+      make_network({{2, 3, {0, 1, 3, 3}, {0, 0, 1}, {2, 1, 1}, {0, -1, 7}, Activation::relu, 8}});
+  const Plan plan = compile(network);
+  EXPECT_EQ(plan.inputs(), 2);
+  EXPECT_EQ(plan.outputs(), 3);
+  EXPECT_EQ(plan.run(std::vector<float>{1, 2, 10, 0}), (std::vector<float>{2, 2, 7, 8, 8, 7}));
+  EXPECT_THROW(plan.run(std::vector<float>{1, 2, 3}), std::invalid_argument);
+  EXPECT_THROW(plan.run(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN()}), Error);
+  EXPECT_TRUE(plan.run({}).empty());
+}
+
+TEST(Plan, KeepsWhatIsNotFinite) {
+  const Plan plan = compile(make_network(
+      {{1, 2, {0, 1, 2}, {0, 0}, {3e38f, 2e38f}, {0, 0}, Activation::relu},
+       {2, 3, {0, 2, 4, 6}, {0, 1, 0, 1, 0, 1}, {1, 1, 1, -1, -1, -1}, {0, 0, 0}, Activation::relu}}));
+  const auto outputs = plan.run(std::vector<float>{10});
+  EXPECT_TRUE(std::isinf(outputs[0]));
+  EXPECT_TRUE(std::isnan(outputs[1]));
+  EXPECT_EQ(outputs[2], 0.0f);
+}
+
+TEST(Network, RefusesWhatCannotBeRun) {
+  EXPECT_THROW(make_network({}), Error);
+  EXPECT_THROW(make_network({{0, 1, {0, 0}, {}, {}, {1}}}), Error);
+  EXPECT_THROW(make_network({{2, 1, {0, 1}, {5}, {1}, {1}}}), Error);
+  EXPECT_THROW(radix_net(1000, 2, 1), std::invalid_argument);
+  EXPECT_THROW(load("/nowhere/model.safetensors"), Error);
+  EXPECT_THROW(load("/tmp", -1), std::invalid_argument);
+}
+
+TEST(Compile, OfACompiledNetworkChangesNothing) {
+  const CompileResult once = compile_network(radix_net(64, 6, 1));
+  const CompileResult twice = compile_network(once.network);
+  EXPECT_EQ(once.connections_after, twice.connections_after);
+  EXPECT_EQ(twice.network.inputs(), 64);
+  EXPECT_EQ(twice.network.outputs(), 64);
+  std::vector<float> inputs(64);
+  for (std::size_t i = 0; i < 64; ++i) inputs[i] = static_cast<float>(i % 5) / 2;
+  EXPECT_EQ(compile(radix_net(64, 6, 1)).run(inputs), compile(twice.network).run(inputs));
+}
+
+TEST(Challenge, IsRightOnBothEnginesAndSaysSo) {
+  ChallengeOptions options;
+  options.source.neurons = 256;
+  options.source.layers = 20;
+  options.source.inputs = 1500;
+  options.check = Check::full;
+  options.repeat = 2;
+  options.engine = Engine::plain;
+  const ChallengeResult plain = run_challenge(options);
+  options.engine = Engine::compiled;
+  const ChallengeResult compiled = run_challenge(options);
+  EXPECT_EQ(plain.categories, compiled.categories);
+  for (const ChallengeResult& result : {plain, compiled}) {
+    EXPECT_EQ(result.verified, "reference");
+    EXPECT_EQ(result.checked_rows, 1500);
+    EXPECT_TRUE(result.mismatches.empty());
+    EXPECT_EQ(result.seconds_all.size(), 2u);
+    EXPECT_EQ(result.connections, 256 * 32 * 20);
+    EXPECT_EQ(result.live_rows.size(), 20u);
+    EXPECT_EQ(result.live_rows.back(), static_cast<Offset>(result.categories.size()));
+  }
+  EXPECT_LT(compiled.compiled_connections, plain.compiled_connections / 4);
+}
+
+TEST(Verification, FindsEveryWrongRow) {
+  ChallengeInputs source;
+  source.neurons = 256;
+  source.layers = 20;
+  source.inputs = 600;
+  const ChallengeData data = load_challenge(source, true, {});
+  ChallengeOptions options;
+  options.source = source;
+  std::vector<Index> wrong = run_challenge(options).categories;
+  Index extra = 0;
+  while (std::ranges::binary_search(wrong, extra)) ++extra;
+  const Index lost = wrong.back();
+  wrong.pop_back();
+  wrong.insert(std::ranges::lower_bound(wrong, extra), extra);
+  const Verification found = verify_categories(data, wrong, 256 * 32 * 20, Check::full, {});
+  EXPECT_EQ(found.mismatches, (std::vector<Index>{std::min(extra, lost), std::max(extra, lost)}));
+}
+
+}  // namespace
+}  // namespace filigree

@@ -1,0 +1,12 @@
+#include "sparse/input_rows.h"
+
+#include <algorithm>
+
+namespace filigree {
+
+bool nonnegative(const InputRows& inputs) {
+  return inputs.binary() || std::all_of(inputs.value.begin(), inputs.value.begin() + inputs.nnz(),
+                                        [](float v) { return v >= 0; });
+}
+
+}  // namespace filigree
