@@ -100,6 +100,16 @@ void ChallengeArguments::add_images_to(CLI::App& app) {
       ->type_name("DIR");
 }
 
+CLI::Option* ModelArguments::add_to(CLI::App& app) {
+  app.add_option("--neurons", neurons, "neurons per layer of the files in a directory")
+      ->check(CLI::Range(1, 65536))
+      ->type_name("N");
+  app.add_option("--layers", layers, "only the first L layers of a directory")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("L");
+  return app.add_option("model", path, "model file, or a directory in the official layout");
+}
+
 ChallengeInputs ChallengeArguments::parsed() const {
   ChallengeInputs result = source;
   if (inputs > 0) result.inputs = inputs;

@@ -47,6 +47,14 @@ struct ChallengeArguments {
   ChallengeInputs parsed() const;
 };
 
+// A model file, or a directory in the official layout, shared by several commands.
+struct ModelArguments {
+  std::string path;
+  Index neurons = 0, layers = 0;
+  CLI::Option* add_to(CLI::App& app);  // returns the path's option
+  Network load() const { return filigree::load(path, neurons, layers); }
+};
+
 // Options in forms that CLI11 does not check by itself.
 void add_bytes_option(CLI::App& app, std::uint64_t& bytes);  // --memory-limit 12GiB
 CLI::Validator whole_number();                               // 0 … 2^64 - 1

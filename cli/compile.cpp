@@ -12,14 +12,14 @@ namespace {
 
 struct Arguments {
   Common common;
-  std::string model, out;
-  Index neurons = 0, layers = 0;
+  ModelArguments model;
+  std::string out;
 };
 
 int run(Arguments& arguments, const Context& context) {
   arguments.common.prepare();
   if (!arguments.out.empty()) arguments.out = output_file(arguments.out);
-  const Network network = load(arguments.model, arguments.neurons, arguments.layers);
+  const Network network = arguments.model.load();
   const CompileResult result = [&] {
     ProgressDisplay display(arguments.common.quiet);
     return compile_network(network, display.observer(context.stop));
@@ -56,15 +56,8 @@ Run add_compile(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("compile", "rewrite a network exactly: fewer neurons and connections, same outputs");
-  command->add_option("model", arguments->model, "model file, or a directory in the official layout")
-      ->required();
+  arguments->model.add_to(*command)->required();
   command->add_option("--out", arguments->out, "write the compiled model to this file")->type_name("FILE");
-  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N");
-  command->add_option("--layers", arguments->layers, "only the first L layers of a directory")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("L");
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run(*arguments, context); };
 }

@@ -11,8 +11,7 @@ namespace {
 
 struct Arguments {
   Common common;
-  std::string model;
-  Index neurons = 0, layers = 0;
+  ModelArguments model;
   bool all = false;
 };
 
@@ -26,7 +25,7 @@ std::string activation_text(const LayerInfo& layer) {
 int run(Arguments& arguments, const Context& context) {
   arguments.common.prepare();
   const Common& common = arguments.common;
-  if (arguments.model.empty()) {
+  if (arguments.model.path.empty()) {
     print_line(common, "filigree", version());
     print_line(common, "processor", processor_name());
     print_line(common, "SIMD", simd_name());
@@ -37,7 +36,7 @@ int run(Arguments& arguments, const Context& context) {
                        {"threads", threads()}});
     return 0;
   }
-  const Network network = load(arguments.model, arguments.neurons, arguments.layers);
+  const Network network = arguments.model.load();
   Offset connections = 0;
   nlohmann::json layers = nlohmann::json::array();
   std::vector<LayerInfo> infos;
@@ -96,13 +95,7 @@ int run(Arguments& arguments, const Context& context) {
 Run add_info(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("info", "what is in a model, or, without one, what machine this is");
-  command->add_option("model", arguments->model, "model file, or a directory in the official layout");
-  command->add_option("--neurons", arguments->neurons, "neurons per layer of the files in a directory")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N");
-  command->add_option("--layers", arguments->layers, "only the first L layers of a directory")
-      ->check(CLI::Range(1, 1 << 20))
-      ->type_name("L");
+  arguments->model.add_to(*command);
   command->add_flag("--all", arguments->all, "list every layer");
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run(*arguments, context); };
