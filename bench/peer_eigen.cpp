@@ -46,7 +46,7 @@ class EigenPeer final : public ChallengePeer {
       for (Eigen::Index e = 0; e < z.nonZeros(); ++e)
         values[e] = std::min(std::max(values[e] + bias_[l], 0.0f), cap_);
       z.prune(0.0f);
-      y = std::move(z);
+      y.swap(z);
     }
     std::vector<Index> live;
     for (Eigen::Index r = 0; r < y.rows(); ++r)

@@ -17,7 +17,10 @@ struct Arguments {
   bool gzip = false;
 };
 
-using Shared = std::shared_ptr<Arguments>;
+struct Subcommand {
+  CLI::App* app;
+  std::shared_ptr<Arguments> arguments;
+};
 
 int run(Arguments& arguments, const Context& context, const std::string& what,
         const std::function<void(const ChallengeInputs&, const Observer&)>& write) {
@@ -51,30 +54,29 @@ Run add_generate(CLI::App& app) {
     if (std::string_view(name) != "network") arguments->challenge.add_images_to(*sub);
     sub->add_option("--out", arguments->out, "where to write it")->required()->type_name(target);
     arguments->common.add_to(*sub);
-    return std::pair(sub, arguments);
+    return Subcommand{sub, arguments};
   };
-  const auto [network, network_arguments] = add("network", "a RadiX-Net as a model file", "FILE.safetensors");
-  const auto [images, images_arguments] =
-      add("images", "challenge images as TSV (.gz compresses)", "FILE.tsv");
-  const auto [files, files_arguments] =
+  const Subcommand network = add("network", "a RadiX-Net as a model file", "FILE.safetensors");
+  const Subcommand images = add("images", "challenge images as TSV (.gz compresses)", "FILE.tsv");
+  const Subcommand files =
       add("challenge-files", "layers, images and reference categories in the official layout", "DIR");
-  files->add_flag("--gzip", files_arguments->gzip, "compress every file");
+  files.app->add_flag("--gzip", files.arguments->gzip, "compress every file");
 
   return [=](const Context& context) {
-    if (network->parsed())
-      return run(*network_arguments, context, "network",
+    if (network.app->parsed())
+      return run(*network.arguments, context, "network",
                  [&](const ChallengeInputs& source, const Observer& observer) {
                    save(radix_net(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed),
-                        network_arguments->out, observer);
+                        network.arguments->out, observer);
                  });
-    if (images->parsed())
-      return run(*images_arguments, context, "images",
+    if (images.app->parsed())
+      return run(*images.arguments, context, "images",
                  [&](const ChallengeInputs& source, const Observer& observer) {
-                   write_challenge_images(source, images_arguments->out, observer);
+                   write_challenge_images(source, images.arguments->out, observer);
                  });
-    return run(*files_arguments, context, "challenge files",
+    return run(*files.arguments, context, "challenge files",
                [&](const ChallengeInputs& source, const Observer& observer) {
-                 write_challenge_files(source, files_arguments->out, files_arguments->gzip, observer);
+                 write_challenge_files(source, files.arguments->out, files.arguments->gzip, observer);
                });
   };
 }

@@ -206,7 +206,7 @@ Verification verify_categories(const ChallengeData& data, const std::vector<Inde
     result.checked_rows = static_cast<Offset>(rows.size());
   }
   std::ranges::sort(wrong);
-  wrong.erase(std::ranges::unique(wrong).begin(), wrong.end());
+  wrong.erase(std::unique(wrong.begin(), wrong.end()), wrong.end());
   result.mismatches = std::move(wrong);
   return result;
 }
