@@ -68,6 +68,7 @@ Network make_network(std::vector<LayerArrays> layers) {
   if (!layers.empty() && layers.front().inputs < 1)
     fail("a network needs inputs, not {}", layers.front().inputs);
   std::vector<Layer> made;
+  made.reserve(layers.size());
   for (LayerArrays& l : layers)
     made.push_back({{l.outputs, l.inputs, std::move(l.row_begin), std::move(l.column), std::move(l.value)},
                     std::move(l.bias),

@@ -67,7 +67,7 @@ std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t 
   const auto layers = static_cast<std::size_t>(source.layers());
   std::vector<std::shared_ptr<const PlanLayer>> packed(layers);
   const StreamedPlan stream(source);
-  const auto batch = static_cast<std::size_t>(4 * threads());
+  const auto batch = 4 * static_cast<std::size_t>(threads());
   std::size_t bytes = 0;
   for (std::size_t l = 0; l < layers; l += batch) {
     observer.check_stop();

@@ -156,7 +156,8 @@ class Worker {
   bool is_zero(const PlanLayer& layer, int lane) const {
     if (std::isnan(range_.highest[lane])) {  // something was not finite: look
       for (Index n = 0; n < layer.outputs(); ++n)
-        if (current_.values[static_cast<std::size_t>(n * kPanelRows + lane)] != 0) return false;  // NaN, too
+        if (current_.values[static_cast<std::size_t>(n) * kLanes + static_cast<std::size_t>(lane)] != 0)
+          return false;  // NaN, too
       return true;
     }
     return range_.highest[lane] <= 0 && (layer.activation == Activation::relu || range_.lowest[lane] >= 0);
