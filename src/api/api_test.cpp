@@ -10,6 +10,7 @@
 #include "filigree/filigree.h"
 #include "infer/reference.h"
 #include "network/challenge.h"
+#include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {
@@ -17,17 +18,7 @@ namespace {
 
 // One input row with these values.
 InputRows one_row_of(const std::vector<float>& values) {
-  InputRows inputs;
-  inputs.rows = 1;
-  inputs.cols = static_cast<Index>(values.size());
-  inputs.row_begin = {0, inputs.cols};
-  inputs.column = Buffer<std::uint16_t>(values.size());
-  inputs.value = Buffer<float>(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    inputs.column[i] = static_cast<std::uint16_t>(i);
-    inputs.value[i] = values[i];
-  }
-  return inputs;
+  return full_rows(static_cast<Index>(values.size()), values);
 }
 
 std::size_t live_rows(Engine engine, const LayerSource& network, const InputRows& inputs,

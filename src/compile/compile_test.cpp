@@ -7,6 +7,7 @@
 
 #include "infer/reference.h"
 #include "network/challenge.h"
+#include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {
@@ -18,18 +19,9 @@ Layer make_layer(CsrMatrix weights, std::vector<float> bias, float cap = kNoCap)
 
 InputRows dense_inputs(Index rows, Index cols, std::uint64_t seed) {
   Random random(seed);
-  InputRows inputs;
-  inputs.rows = rows;
-  inputs.cols = cols;
-  const auto entries = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
-  inputs.column = Buffer<std::uint16_t>(entries);
-  inputs.value = Buffer<float>(entries);
-  for (std::size_t i = 0; i < entries; ++i) {
-    inputs.column[i] = static_cast<std::uint16_t>(i % static_cast<std::size_t>(cols));
-    inputs.value[i] = static_cast<float>(random.uniform(0, 2));
-  }
-  for (Index r = 1; r <= rows; ++r) inputs.row_begin.push_back(static_cast<Offset>(r) * cols);
-  return inputs;
+  std::vector<float> values(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+  for (float& v : values) v = static_cast<float>(random.uniform(0, 2));
+  return full_rows(cols, values);
 }
 
 InputRows map_inputs(const InputRows& inputs, const CompiledNetwork& compiled) {

@@ -19,11 +19,8 @@ PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts, const Pac
   // A sum of n products of non-negative numbers is off by at most n roundings of itself, here and there; four
   // more cover the summed weights, the scale and its product. Inputs that are read alike are added up before
   // the first layer, which is at most the original fan-in once more.
-  Index fan_in = 0;
-  for (Index r = 0; r < layer.outputs(); ++r)
-    fan_in = std::max(fan_in, static_cast<Index>(layer.weights.view().row_columns(r).size()));
   constexpr float kRounding = std::numeric_limits<float>::epsilon() / 2;
-  plan.slack = static_cast<float>(fan_in + 2 * facts.fan_in + 4) * kRounding * 1.01f;
+  plan.slack = static_cast<float>(largest_fan_in(layer) + 2 * facts.fan_in + 4) * kRounding * 1.01f;
   return plan;
 }
 

@@ -10,6 +10,7 @@
 #include "infer/panel_store.h"
 #include "infer/reference.h"
 #include "network/challenge.h"
+#include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {
@@ -238,17 +239,7 @@ TEST(Categories, SettleRowsOnAnUnstableFixedPointInThePlainOrder) {
   for (int l = 0; l < 30; ++l)
     layers.push_back({{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 1, 1}}, {-0.3f, -0.3f}, Activation::relu, 32});
   const MemoryLayers network(std::move(layers));
-  InputRows inputs;
-  inputs.rows = 3;
-  inputs.cols = 2;
-  inputs.row_begin = {0, 2, 4, 6};
-  inputs.column = Buffer<std::uint16_t>(6);
-  inputs.value = Buffer<float>(6);
-  const float start[] = {0.29f, 0.3f, 0.31f};
-  for (std::size_t i = 0; i < 6; ++i) {
-    inputs.column[i] = static_cast<std::uint16_t>(i % 2);
-    inputs.value[i] = start[i / 2];
-  }
+  const InputRows inputs = full_rows(2, {0.29f, 0.29f, 0.3f, 0.3f, 0.31f, 0.31f});
   CategoryPlan plain;
   plain.ordered = plan_as_is(network, std::size_t{1} << 30, {});
   const auto expected = find_categories(plain, inputs, {}, {});
@@ -282,17 +273,7 @@ TEST(Reference, KnowsWhichRowsRoundingDecides) {
   std::vector<Layer> layers;
   for (int l = 0; l < 30; ++l) layers.push_back({{1, 1, {0, 1}, {0}, {2}}, {-0.3f}, Activation::relu, 32});
   const MemoryLayers network(std::move(layers));
-  InputRows inputs;
-  inputs.rows = 3;
-  inputs.cols = 1;
-  inputs.row_begin = {0, 1, 2, 3};
-  inputs.column = Buffer<std::uint16_t>(3);
-  inputs.value = Buffer<float>(3);
-  const float start[] = {0.29f, 0.3f, 0.31f};
-  for (std::size_t i = 0; i < 3; ++i) {
-    inputs.column[i] = 0;
-    inputs.value[i] = start[i];
-  }
+  const InputRows inputs = full_rows(1, {0.29f, 0.3f, 0.31f});
   const ReferenceVerdict verdict = reference_verdict(network, inputs, all_rows(inputs), {});
   EXPECT_EQ(verdict.alive, std::vector<Index>{2});
   EXPECT_EQ(verdict.possibly_alive, (std::vector<Index>{1, 2}));

@@ -102,13 +102,12 @@ std::vector<Index> reference_categories(const LayerSource& network, const InputR
 ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& inputs,
                                    std::span<const Index> rows, const Observer& observer) {
   bool monotone = network.keeps_zero() && nonnegative(inputs);
-  std::size_t fan_in = 0;
+  Index fan_in = 0;
   for (Index l = 0; monotone && l < network.layers(); ++l) {
     observer.check_stop();
     const Layer layer = network.layer(l);
     monotone = std::ranges::all_of(layer.weights.value, [](float v) { return v >= 0; });
-    for (Index r = 0; r < layer.outputs(); ++r)
-      fan_in = std::max(fan_in, layer.weights.view().row_columns(r).size());
+    fan_in = std::max(fan_in, largest_fan_in(layer));
   }
   if (!monotone) {
     const auto live = reference_categories(network, inputs, rows, observer);

@@ -7,6 +7,13 @@
 
 namespace filigree {
 
+Index largest_fan_in(const Layer& layer) {
+  std::size_t largest = 0;
+  for (Index r = 0; r < layer.outputs(); ++r)
+    largest = std::max(largest, layer.weights.view().row_columns(r).size());
+  return static_cast<Index>(largest);
+}
+
 bool zero_stays_zero(const Layer& layer) {
   return layer.activation == Activation::relu &&
          std::ranges::all_of(layer.bias, [](float b) { return b <= 0; });

@@ -21,6 +21,8 @@ struct Layer {
   bool operator==(const Layer&) const = default;
 };
 
+Index largest_fan_in(const Layer& layer);
+
 // Does a row of zeros come out as zeros? (relu, and no bias above zero)
 bool zero_stays_zero(const Layer& layer);
 
