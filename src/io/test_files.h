@@ -1,4 +1,4 @@
-// For the tests of this room: a directory of their own, whole files, and the message of an Error.
+// For tests: a directory of their own, and whole files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 
 #include "filigree/vocabulary.h"
 #include "io/source.h"
+#include "sparse/test_errors.h"
 
 namespace filigree {
 
@@ -67,16 +68,6 @@ inline std::string all_of(Source source, std::size_t step = 4096) {
     text.append(part, 0, got);
     if (got < step) return text;
   }
-}
-
-template <typename Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 }  // namespace filigree

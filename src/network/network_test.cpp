@@ -1,6 +1,5 @@
 // Tests of layer sources: the RadiX-Net recipe, networks in memory, official files, model files.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,27 +7,13 @@
 #include <set>
 
 #include "io/challenge_files.h"
+#include "io/test_files.h"
 #include "network/challenge.h"
 #include "network/model_file.h"
-#include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {
 namespace {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    char name[] = "/tmp/filigree-test-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 Layer random_layer(Index outputs, Index inputs, std::uint64_t seed) {
   return {random_csr(outputs, inputs, 0.4, seed),
@@ -94,7 +79,7 @@ TEST(MemoryLayers, KnowsWhetherZeroStaysZero) {
 }
 
 TEST(ChallengeFiles, ReadBackWhatTheGeneratorWrote) {
-  const TemporaryDirectory dir;
+  const TestDirectory dir;
   const RadixNet net(64, 3, 9);
   std::filesystem::create_directory(dir / "neuron64");
   for (Index l = 0; l < 3; ++l) write_layer(layer_path(dir.path(), 64, l + 1), net.layer(l).weights.view());
@@ -110,7 +95,7 @@ TEST(ChallengeFiles, ReadBackWhatTheGeneratorWrote) {
 }
 
 TEST(ModelFile, ReadsBackWhatItWrote) {
-  const TemporaryDirectory dir;
+  const TestDirectory dir;
   Model model;
   model.layers = {random_layer(7, 5, 1), random_layer(4, 7, 2)};
   model.layers[1].activation = Activation::identity;
@@ -128,7 +113,7 @@ TEST(ModelFile, ReadsBackWhatItWrote) {
 }
 
 TEST(ModelFile, StoresUniformNetworksInTwoBytesPerConnection) {
-  const TemporaryDirectory dir;
+  const TestDirectory dir;
   Model model;
   model.layers = {RadixNet(1024, 1, 1).layer(0)};
   write_model(dir / "m.safetensors", model);
@@ -137,7 +122,7 @@ TEST(ModelFile, StoresUniformNetworksInTwoBytesPerConnection) {
 }
 
 TEST(ModelFile, RefusesDamage) {
-  const TemporaryDirectory dir;
+  const TestDirectory dir;
   Model model;
   model.layers = {random_layer(7, 5, 1)};
   model.layers[0].weights.column[0] = 5;  // there are inputs 0 … 4
