@@ -1,0 +1,190 @@
+// The settings of data sets and of training: plain values, named as the command line and the TOML files name
+// them. Standard library only; rooms below the API may include it, as they may vocabulary.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+// Where a data set comes from.
+struct DataOptions {
+  // mnist:DIR, fashion[:DIR], idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS], csv:FILE[,TEST_FILE],
+  // libsvm:FILE[,TEST_FILE], digits[:TRAIN_ROWS]
+  std::string source;
+  std::string label_column = "1";  // csv: a number counted from 1, or a name of the header
+  double test_share = 0.2;         // of the rows, drawn by `seed`, where the source has no test part
+  std::uint64_t seed = 1;          // of that draw, and of drawn digits
+};
+
+enum class Distribution { uniform, er, densities };
+enum class Initial { he, glorot, ertl };
+enum class Evolve { none, set, rigl, ertl };
+enum class DropSchedule { cosine, linear, constant };
+enum class Redistribute { layer, global };
+enum class Optimizer { sgd, nesterov, adam, adamw };
+enum class Loss { cross_entropy, mse };  // softmax + cross-entropy, sigmoid + mean squared error
+enum class HiddenActivation { relu, leaky_relu, all_relu, sigmoid, tanh };
+enum class Schedule { constant, step, cosine };
+
+struct TrainOptions {
+  // The network.
+  std::vector<Index> network = {};  // neurons per layer, inputs first: {784, 256, 256, 256, 10}
+  bool dense = false;               // full weight matrices and GEMM, the baseline
+  double sparsity = 0.9;            // share of weights that do not exist, over all matrices together
+  Distribution distribution = Distribution::er;
+  std::vector<double> densities = {};  // per weight matrix, for Distribution::densities
+  Initial init = Initial::he;
+  HiddenActivation activation = HiddenActivation::relu;
+  double slope = 0.1;  // of leaky_relu below zero; all_relu alternates its sign from layer to layer
+
+  // How the topology evolves.
+  Evolve evolve = Evolve::rigl;
+  std::int64_t update_every = 100;  // steps
+  double drop_fraction = 0.5;
+  DropSchedule drop_schedule = DropSchedule::cosine;
+  double stop_evolving = 0.75;      // share of all steps after which the topology stays
+  std::int64_t growth_batches = 1;  // batches whose gradients are added up to choose what grows
+  Redistribute redistribute = Redistribute::layer;
+  double final_sparsity = -1;      // reached by evolution, linearly until stop_evolving; negative: stays
+  bool free_lost = true;           // connections of neurons without inputs or readers are dropped and regrown
+  double threshold = 0.01;         // ertl: the first τ
+  double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
+  double threshold_factor = 1.05;  // ertl: by which τ is changed after each evolution
+
+  // How it learns.
+  Loss loss = Loss::cross_entropy;
+  Optimizer optimizer = Optimizer::nesterov;
+  double lr = 0.1;
+  Schedule schedule = Schedule::cosine;
+  double warmup_epochs = 1;
+  std::int64_t step_epochs = 30;                      // Schedule::step: every so many epochs …
+  double step_factor = 0.1;                           // … the rate is multiplied by this
+  double momentum = 0.9;                              // nesterov
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
+  double weight_decay = 0;
+  double input_dropout = 0;
+  double dropout = 0;  // hidden layers
+  double label_smoothing = 0;
+  double clip_norm = 1.0;  // of the gradient over all parameters; 0: none
+  std::int64_t epochs = 20;
+  Index batch = 128;
+  Index slices = 0;  // parts of a batch that may run side by side; results depend on it. 0: by batch size
+  double validation = 0;      // share of the training rows kept for validation
+  std::int64_t patience = 0;  // epochs without a better validation accuracy before stopping; 0: never
+  std::uint64_t seed = 1;
+
+  // What is set in one word: ertl, best, fast. Applied before everything else.
+  std::string preset = {};
+
+  bool operator==(const TrainOptions&) const = default;
+};
+
+// The words for each setting's values, in the order of its enumeration.
+template <typename T>
+struct Words;
+template <>
+struct Words<Distribution> {
+  static constexpr std::array<std::string_view, 3> words = {"uniform", "er", "densities"};
+};
+template <>
+struct Words<Initial> {
+  static constexpr std::array<std::string_view, 3> words = {"he", "glorot", "ertl"};
+};
+template <>
+struct Words<Evolve> {
+  static constexpr std::array<std::string_view, 4> words = {"none", "set", "rigl", "ertl"};
+};
+template <>
+struct Words<DropSchedule> {
+  static constexpr std::array<std::string_view, 3> words = {"cosine", "linear", "constant"};
+};
+template <>
+struct Words<Redistribute> {
+  static constexpr std::array<std::string_view, 2> words = {"layer", "global"};
+};
+template <>
+struct Words<Optimizer> {
+  static constexpr std::array<std::string_view, 4> words = {"sgd", "nesterov", "adam", "adamw"};
+};
+template <>
+struct Words<Loss> {
+  static constexpr std::array<std::string_view, 2> words = {"cross-entropy", "mse"};
+};
+template <>
+struct Words<HiddenActivation> {
+  static constexpr std::array<std::string_view, 5> words = {"relu", "leaky-relu", "all-relu", "sigmoid",
+                                                            "tanh"};
+};
+template <>
+struct Words<Schedule> {
+  static constexpr std::array<std::string_view, 3> words = {"constant", "step", "cosine"};
+};
+
+template <typename T>
+constexpr std::string_view word(T value) {
+  return Words<T>::words[static_cast<std::size_t>(value)];
+}
+template <typename T>
+constexpr std::optional<T> from_word(std::string_view text) {
+  for (std::size_t i = 0; i < Words<T>::words.size(); ++i)
+    if (Words<T>::words[i] == text) return static_cast<T>(i);
+  return std::nullopt;
+}
+
+// Calls visit(name, member) for every setting but `preset`: what the TOML reader, its writer and the check of
+// a resumed run share. Options is TrainOptions or const TrainOptions.
+template <typename Options, typename Visit>
+void for_each_setting(Options& o, Visit&& visit) {
+  visit("network", o.network);
+  visit("dense", o.dense);
+  visit("sparsity", o.sparsity);
+  visit("distribution", o.distribution);
+  visit("densities", o.densities);
+  visit("init", o.init);
+  visit("activation", o.activation);
+  visit("slope", o.slope);
+  visit("evolve", o.evolve);
+  visit("update-every", o.update_every);
+  visit("drop-fraction", o.drop_fraction);
+  visit("drop-schedule", o.drop_schedule);
+  visit("stop-evolving", o.stop_evolving);
+  visit("growth-batches", o.growth_batches);
+  visit("redistribute", o.redistribute);
+  visit("final-sparsity", o.final_sparsity);
+  visit("free-lost", o.free_lost);
+  visit("threshold", o.threshold);
+  visit("threshold-share", o.threshold_share);
+  visit("threshold-factor", o.threshold_factor);
+  visit("loss", o.loss);
+  visit("optimizer", o.optimizer);
+  visit("lr", o.lr);
+  visit("schedule", o.schedule);
+  visit("warmup-epochs", o.warmup_epochs);
+  visit("step-epochs", o.step_epochs);
+  visit("step-factor", o.step_factor);
+  visit("momentum", o.momentum);
+  visit("beta1", o.beta1);
+  visit("beta2", o.beta2);
+  visit("epsilon", o.epsilon);
+  visit("weight-decay", o.weight_decay);
+  visit("input-dropout", o.input_dropout);
+  visit("dropout", o.dropout);
+  visit("label-smoothing", o.label_smoothing);
+  visit("clip-norm", o.clip_norm);
+  visit("epochs", o.epochs);
+  visit("batch", o.batch);
+  visit("slices", o.slices);
+  visit("validation", o.validation);
+  visit("patience", o.patience);
+  visit("seed", o.seed);
+}
+
+}  // namespace filigree

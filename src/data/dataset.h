@@ -1,0 +1,47 @@
+// A data set in memory: rows of features, one class each.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "filigree/options.h"
+
+namespace filigree {
+
+// The rows of one part. Exactly one of `bytes`, `floats` and the sparse arrays holds the features.
+struct DataRows {
+  Index rows = 0, features = 0;
+  std::vector<Index> label;  // one per row, 0 … classes-1; may be empty where labels are not known
+  Buffer<std::uint8_t> bytes;
+  Buffer<float> floats;           // rows × features, as bytes are
+  std::vector<Offset> row_begin;  // sparse: rows + 1
+  std::vector<Index> column;      // strictly increasing within a row
+  std::vector<float> value;
+
+  bool sparse() const { return !row_begin.empty(); }
+};
+
+struct Dataset {
+  std::string name;  // "Fashion-MNIST"
+  Index classes = 0;
+  DataRows train, test;  // the same features; test may hold no rows
+};
+
+// Reads, checks and splits what `options.source` names. Errors name file, line and numbers.
+Dataset load_dataset(const DataOptions& options, const Observer& observer);
+
+// What is done to each feature before the first layer: (x - mean) * scale. One value for all or one per
+// feature; both empty: nothing.
+struct InputScaling {
+  std::vector<float> mean, scale;
+  bool operator==(const InputScaling&) const = default;
+};
+
+// Mean 0 and variance 1 over the given rows: one mean and scale for all pixels (bytes), one per column
+// (floats; scale 1 where a column is constant), none for sparse rows. Computed in double.
+InputScaling standardisation(const DataRows& data, std::span<const Index> rows);
+
+}  // namespace filigree
