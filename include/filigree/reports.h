@@ -1,0 +1,53 @@
+// What a training run tells while it goes on: plain values. Standard library only; rooms below the API may
+// include it, as they may vocabulary.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+struct LayerReport {
+  Index inputs = 0, outputs = 0;
+  Offset connections = 0;
+};
+
+struct EpochReport {
+  std::int64_t epoch = 0;  // counted from 1
+  std::int64_t epochs = 0;
+  double lr = 0;                   // at the end of the epoch
+  double train_loss = 0;           // mean over the epoch's batches, as trained (dropout included)
+  double train_accuracy = 0;       // the same
+  double validation_accuracy = 0;  // NaN without a validation part
+  double validation_loss = 0;
+  double test_accuracy = 0;  // NaN unless this was the last epoch or asked for
+  Offset connections = 0;
+  double sparsity = 0;
+  Offset dropped = 0, grown = 0;  // in this epoch
+  Index dead_neurons = 0;         // hidden neurons without an input or without a reader
+  double seconds = 0;             // of this epoch's training
+  double evolve_seconds = 0;      // of those, for evolution
+  double samples_per_second = 0;
+};
+
+// A moment within an epoch, for a live view.
+struct StepReport {
+  std::int64_t epoch = 0, epochs = 0;
+  std::int64_t step = 0, steps = 0;  // of this epoch
+  double loss = 0, accuracy = 0;     // of this epoch so far
+  double last_accuracy = 0;          // validation or training accuracy of the last finished epoch
+  Offset connections = 0;
+  double samples_per_second = 0;
+  double seconds_left = 0;  // of the whole run
+};
+
+struct TrainObserver {
+  std::function<void(const EpochReport&)> epoch = {};
+  std::function<void(const StepReport&)> step = {};  // a few times a second
+  std::stop_token stop = {};  // the run stops after the step it is in, with a checkpoint
+};
+
+}  // namespace filigree

@@ -1,0 +1,271 @@
+// SIMD bodies of the products of training, compiled once per target by panel_pass.cpp.
+#if defined(FILIGREE_KERNELS_PANEL_PASS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FILIGREE_KERNELS_PANEL_PASS_INL_H_
+#undef FILIGREE_KERNELS_PANEL_PASS_INL_H_
+#else
+#define FILIGREE_KERNELS_PANEL_PASS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/panel_pass.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace filigree::HWY_NAMESPACE {
+namespace {  // helpers of several kernels may share a name
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::CappedTag<float, 16>;
+using Vec = hn::Vec<Tag>;
+constexpr auto kRows = static_cast<std::size_t>(kPanelRows);
+
+// Two vectors of a neuron's samples: with four rows under way eight chains of additions hide their latency.
+struct Strip {
+  Vec v0, v1;
+  static HWY_INLINE Strip load(Tag d, const float* HWY_RESTRICT p) {
+    return {hn::Load(d, p), hn::Load(d, p + hn::Lanes(d))};
+  }
+  HWY_INLINE void store(Tag d, float* HWY_RESTRICT p) const {
+    hn::Store(v0, d, p);
+    hn::Store(v1, d, p + hn::Lanes(d));
+  }
+  HWY_INLINE void add_product(Vec factor, const Strip& x) {
+    v0 = hn::MulAdd(factor, x.v0, v0);
+    v1 = hn::MulAdd(factor, x.v1, v1);
+  }
+};
+
+// A row of connections and its sum so far.
+struct Row {
+  const std::uint16_t* HWY_RESTRICT column;
+  const float* HWY_RESTRICT value;
+  Strip sum;
+
+  HWY_INLINE void connect(Tag d, const float* HWY_RESTRICT x, std::size_t e) {
+    sum.add_product(hn::Set(d, value[e]), Strip::load(d, x + std::size_t{column[e]} * kRows));
+  }
+  // Four columns in one load: the load ports are what the loop waits for.
+  HWY_INLINE void connect_four(Tag d, const float* HWY_RESTRICT x, std::size_t e) {
+    std::uint64_t columns;
+    std::memcpy(&columns, column + e, sizeof(columns));
+    for (std::size_t i = 0; i < 4; ++i)
+      sum.add_product(hn::Set(d, value[e + i]), Strip::load(d, x + (columns >> (16 * i) & 0xffff) * kRows));
+  }
+};
+
+// One strip of a panel through a layer.
+struct StripPass {
+  const Pattern& w;
+  const float* HWY_RESTRICT value;
+  const float* HWY_RESTRICT bias;  // or null
+  const float* HWY_RESTRICT gate;  // or null
+  bool relu;
+  const float* HWY_RESTRICT x;
+  float* HWY_RESTRICT y;
+
+  HWY_INLINE void finish(Tag d, Strip sum, std::size_t row) const {
+    const Vec zero = hn::Zero(d);
+    if (relu) {  // a NaN stays one
+      sum.v0 = hn::IfThenElse(hn::Lt(sum.v0, zero), zero, sum.v0);
+      sum.v1 = hn::IfThenElse(hn::Lt(sum.v1, zero), zero, sum.v1);
+    }
+    if (gate != nullptr) {
+      const Strip open = Strip::load(d, gate + row * kRows);
+      sum.v0 = hn::IfThenElseZero(hn::Gt(open.v0, zero), sum.v0);
+      sum.v1 = hn::IfThenElseZero(hn::Gt(open.v1, zero), sum.v1);
+    }
+    sum.store(d, y + row * kRows);
+  }
+
+  // kCount rows of one length.
+  template <std::size_t kCount>
+  HWY_INLINE void multiply(Tag d, const std::uint32_t* HWY_RESTRICT rows, std::size_t length) const {
+    Row row[kCount];
+    for (std::size_t k = 0; k < kCount; ++k) {
+      const std::size_t begin = w.row_begin[rows[k]];
+      const Vec start = bias == nullptr ? hn::Zero(d) : hn::Set(d, bias[rows[k]]);
+      row[k] = {w.column.data() + begin, value + begin, {start, start}};
+    }
+    std::size_t e = 0;
+    for (; e + 4 <= length; e += 4)
+      for (std::size_t k = 0; k < kCount; ++k) row[k].connect_four(d, x, e);
+    for (; e < length; ++e)
+      for (std::size_t k = 0; k < kCount; ++k) row[k].connect(d, x, e);
+    for (std::size_t k = 0; k < kCount; ++k) finish(d, row[k].sum, rows[k]);
+  }
+};
+
+void MultiplyPanel(const Pattern& w, const float* HWY_RESTRICT value, const float* HWY_RESTRICT bias,
+                   const PanelEpilogue& epilogue, const float* HWY_RESTRICT x, float* HWY_RESTRICT y) {
+  const Tag d;
+  for (std::size_t strip = 0; strip < kRows; strip += 2 * hn::Lanes(d)) {
+    const float* gate = epilogue.gate == nullptr ? nullptr : epilogue.gate + strip;
+    const StripPass pass{w, value, bias, gate, epilogue.relu, x + strip, y + strip};
+    const std::uint32_t* HWY_RESTRICT rows = w.order.data();
+    for (const Pattern::Run& run : w.runs) {
+      std::uint32_t left = run.rows;
+      for (; left >= 4; left -= 4, rows += 4) pass.multiply<4>(d, rows, run.length);
+      for (; left > 0; --left, ++rows) pass.multiply<1>(d, rows, run.length);
+    }
+  }
+}
+
+// The products of two neurons' samples, added up to one vector; what remains is the sum of its lanes.
+HWY_INLINE Vec products(Tag d, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b) {
+  const std::size_t lanes = hn::Lanes(d);
+  Vec sum = hn::Mul(hn::Load(d, a), hn::Load(d, b));
+  for (std::size_t i = lanes; i < kRows; i += lanes)
+    sum = hn::MulAdd(hn::Load(d, a + i), hn::Load(d, b + i), sum);
+  return sum;
+}
+
+#undef FILIGREE_SHARED_SUMS
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && !HWY_HAVE_SCALABLE
+#define FILIGREE_SHARED_SUMS 1
+
+// Sums of lanes for as many vectors as a vector has lanes, in steps. Sharing the additions takes 3 operations
+// a vector, a sum of lanes by itself 6 to 8.
+
+// In each block of four lanes, lane i holds a part of the sum of the i-th argument.
+HWY_INLINE Vec sums_of_four(Tag d, Vec a, Vec b, Vec c, Vec e) {
+  const hn::Repartition<double, Tag> d64;
+  const Vec ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+  const Vec ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
+  const auto ab64 = hn::BitCast(d64, ab);
+  const auto ce64 = hn::BitCast(d64, ce);
+  return hn::Add(hn::BitCast(d, hn::InterleaveLower(d64, ab64, ce64)),
+                 hn::BitCast(d, hn::InterleaveUpper(d64, ab64, ce64)));
+}
+
+// Adds to `to` the sums of as many vectors as fit; four() gives those of the next four.
+template <typename Four>
+HWY_INLINE void add_sums(Tag d, const Four& four, float* HWY_RESTRICT to) {
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag());
+  if constexpr (kLanes == 4) {
+    hn::StoreU(hn::Add(hn::LoadU(d, to), four()), d, to);
+  } else if constexpr (kLanes == 8) {
+    const Vec p = four();
+    const Vec q = four();
+    const Vec sums = hn::Add(hn::ConcatLowerLower(d, q, p), hn::ConcatUpperUpper(d, q, p));
+    hn::StoreU(hn::Add(hn::LoadU(d, to), sums), d, to);
+  } else {
+    const Vec p = four();
+    const Vec q = four();
+    const Vec r = four();
+    const Vec s = four();
+    const Vec pr = hn::Add(hn::ConcatLowerLower(d, r, p), hn::ConcatUpperUpper(d, r, p));  // p p r r
+    const Vec qs = hn::Add(hn::ConcatLowerLower(d, s, q), hn::ConcatUpperUpper(d, s, q));  // q q s s
+    const Vec even = hn::OddEvenBlocks(qs, pr);                                            // p q r s
+    const Vec odd = hn::SwapAdjacentBlocks(hn::OddEvenBlocks(pr, qs));                     // p q r s
+    hn::StoreU(hn::Add(hn::LoadU(d, to), hn::Add(even, odd)), d, to);
+  }
+}
+#endif
+
+// Walks over the connections; the row of each follows from row_begin.
+struct Walk {
+  const Pattern& w;
+  std::size_t entry, row;
+
+  // The places of the next connection's row and column in their panels.
+  HWY_INLINE void next(std::size_t& y, std::size_t& x) {
+    while (entry >= w.row_begin[row + 1]) ++row;
+    y = row * kRows;
+    x = std::size_t{w.column[entry++]} * kRows;
+  }
+};
+
+// Also tried, and slower by a fifth to a third: rows taken one by one with their samples in registers (the
+// sums of short rows overlap in memory), a stored row for each connection, products that pass through memory.
+void GradientPanel(const Pattern& w, const float* HWY_RESTRICT y, const float* HWY_RESTRICT x,
+                   float* HWY_RESTRICT gradient) {
+  const Tag d;
+  Walk walk{w, 0, 0};
+  const std::size_t entries = w.column.size();
+  const auto next = [&]() HWY_ATTR {
+    std::size_t at_y, at_x;
+    walk.next(at_y, at_x);
+    return products(d, y + at_y, x + at_x);
+  };
+#ifdef FILIGREE_SHARED_SUMS
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag());
+  for (; walk.entry + kLanes <= entries;) {
+    float* HWY_RESTRICT to = gradient + walk.entry;
+    const auto four = [&]() HWY_ATTR {
+      const Vec a = next();
+      const Vec b = next();
+      const Vec c = next();
+      const Vec e = next();
+      return sums_of_four(d, a, b, c, e);
+    };
+    add_sums(d, four, to);
+  }
+#endif
+  while (walk.entry < entries) {
+    float* HWY_RESTRICT to = gradient + walk.entry;
+    *to += hn::GetLane(hn::SumOfLanes(d, next()));
+  }
+}
+
+void AddRowSums(const float* HWY_RESTRICT y, std::size_t rows, float* HWY_RESTRICT sum) {
+  const Tag d;
+  const auto next = [&](std::size_t row) HWY_ATTR {
+    const float* HWY_RESTRICT from = y + row * kRows;
+    Vec total = hn::Load(d, from);
+    for (std::size_t i = hn::Lanes(d); i < kRows; i += hn::Lanes(d))
+      total = hn::Add(total, hn::Load(d, from + i));
+    return total;
+  };
+  std::size_t row = 0;
+#ifdef FILIGREE_SHARED_SUMS
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag());
+  while (row + kLanes <= rows) {
+    float* HWY_RESTRICT to = sum + row;
+    const auto four = [&]() HWY_ATTR {
+      row += 4;
+      return sums_of_four(d, next(row - 4), next(row - 3), next(row - 2), next(row - 1));
+    };
+    add_sums(d, four, to);
+  }
+#endif
+  for (; row < rows; ++row) sum[row] += hn::GetLane(hn::SumOfLanes(d, next(row)));
+}
+
+void Dots4x4(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size_t width,
+             float* HWY_RESTRICT dot) {
+  const Tag d;
+  Vec sum[16];
+  for (Vec& s : sum) s = hn::Zero(d);
+  for (std::size_t k = 0; k < width; k += hn::Lanes(d)) {
+    const Vec b0 = hn::Load(d, b + k);
+    const Vec b1 = hn::Load(d, b + width + k);
+    const Vec b2 = hn::Load(d, b + 2 * width + k);
+    const Vec b3 = hn::Load(d, b + 3 * width + k);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const Vec ai = hn::Load(d, a + i * width + k);
+      sum[4 * i] = hn::MulAdd(ai, b0, sum[4 * i]);
+      sum[4 * i + 1] = hn::MulAdd(ai, b1, sum[4 * i + 1]);
+      sum[4 * i + 2] = hn::MulAdd(ai, b2, sum[4 * i + 2]);
+      sum[4 * i + 3] = hn::MulAdd(ai, b3, sum[4 * i + 3]);
+    }
+  }
+  std::fill(dot, dot + 16, 0.0f);
+  std::size_t i = 0;
+#ifdef FILIGREE_SHARED_SUMS
+  const auto four = [&]() HWY_ATTR {
+    i += 4;
+    return sums_of_four(d, sum[i - 4], sum[i - 3], sum[i - 2], sum[i - 1]);
+  };
+  while (i < 16) add_sums(d, four, dot + i);
+#endif
+  for (; i < 16; ++i) dot[i] = hn::GetLane(hn::SumOfLanes(d, sum[i]));
+}
+
+}  // namespace
+}  // namespace filigree::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // FILIGREE_KERNELS_PANEL_PASS_INL_H_

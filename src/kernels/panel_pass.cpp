@@ -1,0 +1,38 @@
+// Dispatch of the products of training to the best SIMD target of the CPU.
+#include "kernels/panel_pass.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/panel_pass.cpp"
+#include <hwy/foreach_target.h>  // before the body: compiles it once per target
+
+#include "kernels/panel_pass-inl.h"
+
+#if HWY_ONCE
+
+namespace filigree {
+
+HWY_EXPORT(MultiplyPanel);
+HWY_EXPORT(GradientPanel);
+HWY_EXPORT(AddRowSums);
+HWY_EXPORT(Dots4x4);
+
+void multiply_panel(const Pattern& w, std::span<const float> value, std::span<const float> bias,
+                    const PanelEpilogue& epilogue, const float* x, float* y) {
+  HWY_DYNAMIC_DISPATCH(MultiplyPanel)
+  (w, value.data(), bias.empty() ? nullptr : bias.data(), epilogue, x, y);
+}
+
+void gradient_panel(const Pattern& w, const float* y, const float* x, std::span<float> gradient) {
+  HWY_DYNAMIC_DISPATCH(GradientPanel)(w, y, x, gradient.data());
+}
+
+void add_row_sums(const float* y, std::size_t rows, std::span<float> sum) {
+  HWY_DYNAMIC_DISPATCH(AddRowSums)(y, rows, sum.data());
+}
+
+void dots_4x4(const float* a, const float* b, std::size_t width, float* dot) {
+  HWY_DYNAMIC_DISPATCH(Dots4x4)(a, b, width, dot);
+}
+
+}  // namespace filigree
+#endif  // HWY_ONCE

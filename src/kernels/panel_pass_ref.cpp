@@ -1,0 +1,62 @@
+// What the products of training mean, in double precision.
+#include "kernels/panel_pass.h"
+
+namespace filigree {
+
+namespace {
+
+constexpr auto kRows = static_cast<std::size_t>(kPanelRows);
+
+// Calls visit(row, column, entry) for every connection.
+template <typename Visit>
+void for_each_connection(const Pattern& w, const Visit& visit) {
+  for (std::size_t r = 0; r < static_cast<std::size_t>(w.rows); ++r)
+    for (std::size_t e = w.row_begin[r]; e < w.row_begin[r + 1]; ++e) visit(r, w.column[e], e);
+}
+
+}  // namespace
+
+void multiply_panel_reference(const Pattern& w, std::span<const float> value, std::span<const float> bias,
+                              const PanelEpilogue& epilogue, const float* x, float* y) {
+  for (std::size_t b = 0; b < kRows; ++b) {
+    std::vector<double> sum(static_cast<std::size_t>(w.rows), 0.0);
+    if (!bias.empty()) sum.assign(bias.begin(), bias.end());
+    for_each_connection(w, [&](std::size_t r, std::size_t c, std::size_t e) {
+      sum[r] += double{value[e]} * x[c * kRows + b];
+    });
+    for (std::size_t r = 0; r < sum.size(); ++r) {
+      const std::size_t at = r * kRows + b;
+      const bool off =
+          (epilogue.relu && sum[r] < 0) || (epilogue.gate != nullptr && !(epilogue.gate[at] > 0));
+      y[at] = static_cast<float>(off ? 0 : sum[r]);
+    }
+  }
+}
+
+void gradient_panel_reference(const Pattern& w, const float* y, const float* x, std::span<float> gradient) {
+  for_each_connection(w, [&](std::size_t r, std::size_t c, std::size_t e) {
+    double sum = gradient[e];
+    for (std::size_t b = 0; b < kRows; ++b) sum += double{y[r * kRows + b]} * x[c * kRows + b];
+    gradient[e] = static_cast<float>(sum);
+  });
+}
+
+void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> sum) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    double total = sum[r];
+    for (std::size_t b = 0; b < kRows; ++b) total += y[r * kRows + b];
+    sum[r] = static_cast<float>(total);
+  }
+}
+
+void dots_4x4_reference(const float* a, const float* b, std::size_t width, float* dot) {
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t j = 0; j < 4; ++j) {
+      double sum = 0;
+      for (std::size_t k = 0; k < width; ++k) sum += double{a[i * width + k]} * b[j * width + k];
+      dot[4 * i + j] = static_cast<float>(sum);
+    }
+  }
+}
+
+}  // namespace filigree

@@ -1,0 +1,281 @@
+// TOML to settings: every key is looked at, everything unexpected has its line.
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1  // without them toml++ 3.3 goes on after some errors
+// Malformed text can break its assertions ("a = [[}"), which neither abort here nor go unchecked.
+#define TOML_ASSERT(condition) \
+  (static_cast<bool>(condition) ? static_cast<void>(0) : filigree::refuse_malformed())
+
+namespace filigree {
+[[noreturn]] void refuse_malformed();
+}
+
+#include "train/config.h"
+
+#include <toml++/toml.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "io/message_text.h"
+#include "train/presets.h"
+#include "train/settings.h"
+#include "train/toml_letters.h"
+
+namespace filigree {
+
+void refuse_malformed() {
+  throw std::domain_error("malformed TOML");
+}
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // far more than all keys with comments
+
+std::string read_all(Source& source) {
+  std::string text(kMostBytes + 1, '\0');
+  text.resize(source.read(std::as_writable_bytes(std::span(text))));
+  if (text.size() > kMostBytes)
+    fail("{}: longer than the {} bytes of any configuration", source.name(), kMostBytes);
+  return text;
+}
+
+// One value and where it stands.
+struct Place {
+  const std::string& file;
+  std::string_view key;
+  const toml::node& node;
+
+  template <typename... Args>
+  [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
+    fail("{}:{}: {}", file, node.source().begin.line, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  // "but must be …", with what it is instead.
+  [[noreturn]] void mismatch(const std::string& wanted) const {
+    std::string found = "a table";
+    if (node.is_array()) found = "a list";
+    if (node.is_boolean()) found = **node.as_boolean() ? "true" : "false";
+    if (node.is_integer()) found = fmt::format("{}", **node.as_integer());
+    if (node.is_floating_point()) found = fmt::format("{}", **node.as_floating_point());
+    if (node.is_string()) found = in_quotes(show_letters(**node.as_string()));
+    if (node.is_date() || node.is_time() || node.is_date_time()) found = "a date or time";
+    refuse("{} is {}, but must be {}", key, found, wanted);
+  }
+
+  void check_range(double number) const {
+    if (const std::string fault = fault_of_number(key, number); !fault.empty()) refuse("{}", fault);
+  }
+};
+
+std::string text_at(const Place& place) {
+  if (!place.node.is_string()) place.mismatch("text in quotes");
+  return show_letters(**place.node.as_string());
+}
+
+double number_at(const Place& place, const std::string& wanted) {
+  if (place.node.is_integer()) return static_cast<double>(**place.node.as_integer());
+  if (!place.node.is_floating_point()) place.mismatch(wanted);
+  return **place.node.as_floating_point();
+}
+
+// TOML's numbers end at 2^63; larger ones are written as text.
+std::uint64_t seed_at(const Place& place) {
+  if (place.node.is_integer() && **place.node.as_integer() >= 0)
+    return static_cast<std::uint64_t>(**place.node.as_integer());
+  if (place.node.is_string()) {
+    const std::string& text = **place.node.as_string();
+    std::uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    if (error == std::errc() && end == text.data() + text.size()) return seed;
+  }
+  place.mismatch("a whole number from 0 to 2^64 - 1");
+}
+
+void read_value(const Place& place, bool& value) {
+  if (!place.node.is_boolean()) place.mismatch("true or false");
+  value = **place.node.as_boolean();
+}
+
+void read_value(const Place& place, double& value) {
+  value = number_at(place, "a number " + possible_numbers(place.key));
+  place.check_range(value);
+}
+
+template <typename T>
+requires std::is_enum_v<T>
+void read_value(const Place& place, T& value) {
+  const auto found = place.node.is_string() ? from_word<T>(**place.node.as_string()) : std::nullopt;
+  if (!found) place.mismatch(one_of(Words<T>::words));
+  value = *found;
+}
+
+template <typename T>
+requires std::is_integral_v<T>
+void read_value(const Place& place, T& value) {
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    value = seed_at(place);
+  } else {
+    if (!place.node.is_integer()) place.mismatch("a whole number " + possible_numbers(place.key));
+    const std::int64_t number = **place.node.as_integer();
+    place.check_range(static_cast<double>(number));
+    value = static_cast<T>(number);  // the ranges lie within the types
+  }
+}
+
+template <typename T>
+void read_value(const Place& place, std::vector<T>& list) {
+  if (!place.node.is_array()) place.mismatch("a list of numbers in [ ]");
+  list.clear();
+  for (const toml::node& each : *place.node.as_array())
+    read_value({place.file, place.key, each}, list.emplace_back());
+  if (const std::string fault = fault_of_length(place.key, list.size()); !fault.empty())
+    place.refuse("{}", fault);
+}
+
+void read_data(const std::string& file, const toml::node& node, DataOptions& data) {
+  const Place place{file, "data", node};
+  if (!node.is_table()) place.mismatch("a table: [data]");
+  for (auto&& [key, value] : *node.as_table()) {
+    const Place at{file, key.str(), value};
+    if (at.key == "source") {
+      data.source = text_at(at);
+    } else if (at.key == "label-column") {
+      data.label_column = value.is_integer() ? fmt::format("{}", **value.as_integer()) : text_at(at);
+    } else if (at.key == "test-share") {
+      data.test_share = number_at(at, "a number from 0 to below 1");
+      if (!(data.test_share >= 0 && data.test_share < 1)) at.mismatch("from 0 to below 1");
+    } else if (at.key == "seed") {
+      data.seed = seed_at(at);
+    } else {
+      at.refuse("unknown key {} in [data]; possible are source, label-column, test-share and seed",
+                in_quotes(show_letters(at.key)));
+    }
+  }
+}
+
+void apply_preset(const Place& place, TrainOptions& options) {
+  const std::string name = text_at(place);
+  try {
+    const TrainOptions preset = preset_options(name);
+    if (!options.preset.empty()) return;  // chosen before the file was read: it wins
+    options = preset;
+    options.preset = name;
+  } catch (const std::exception& error) {
+    place.refuse("{}", error.what());
+  }
+}
+
+void read_setting(const Place& place, TrainOptions& options) {
+  bool known = false;
+  std::string names;
+  for_each_setting(options, [&](std::string_view name, auto& value) {
+    names += fmt::format(" {},", name);
+    if (name != place.key) return;
+    known = true;
+    read_value(place, value);
+  });
+  if (!known)
+    place.refuse("unknown key {}; possible are{} preset and [data]", in_quotes(show_letters(place.key)),
+                 names);
+}
+
+// A float of TOML: always with a point or an exponent.
+std::string toml_number(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string toml_number(std::uint64_t value) {
+  const bool fits = value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return fits ? fmt::format("{}", value) : fmt::format("\"{}\"", value);
+}
+
+std::string toml_text(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\u{:04x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+template <typename T>
+std::string toml_value(const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::is_enum_v<T>) {
+    return toml_text(word(value));
+  } else if constexpr (is_list<T>) {
+    std::string text;
+    for (const auto each : value) text += (text.empty() ? "" : ", ") + toml_value(each);
+    return "[" + text + "]";
+  } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::uint64_t>) {
+    return toml_number(value);
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
+}  // namespace
+
+TrainConfig parse_config(Source source, const TrainConfig& defaults) {
+  const std::string& file = source.name();
+  const std::string text = read_all(source);
+  if (escapes_percent(text)) fail("{}: \\u0025 is not supported; write % itself", file);
+  const std::string hidden = hide_letters(text);
+  toml::table root;
+  try {
+    root = toml::parse(std::string_view(hidden));
+  } catch (const toml::parse_error& error) {
+    fail("{}:{}: {}", file, error.source().begin.line, error.description());
+  } catch (const std::domain_error& error) {
+    fail("{}: {}", file, error.what());
+  }
+  TrainConfig config = defaults;
+  if (const toml::node* preset = root.get("preset")) apply_preset({file, "preset", *preset}, config.options);
+  for (auto&& [key, node] : root) {
+    if (key.str() == "preset") continue;
+    if (key.str() == "data") {
+      read_data(file, node, config.data);
+    } else {
+      read_setting({file, key.str(), node}, config.options);
+    }
+  }
+  return config;
+}
+
+TrainConfig read_config(const std::filesystem::path& path, const TrainConfig& defaults) {
+  return parse_config(Source(path), defaults);
+}
+
+std::string to_toml(const TrainConfig& config) {
+  std::string text = "# A training run of filigree: filigree train --config FILE\n";
+  if (!config.options.preset.empty())
+    text += fmt::format("preset = {}  # applied before everything below\n", toml_text(config.options.preset));
+  const std::vector<SettingInfo> infos = setting_infos();
+  std::string_view group;
+  std::size_t at = 0;
+  for_each_setting(config.options, [&](std::string_view name, const auto& value) {
+    const SettingInfo& info = infos[at++];
+    if (info.group != group) text += fmt::format("\n# {}\n", info.group);
+    group = info.group;
+    text += fmt::format("{:<40}  # {}\n", fmt::format("{} = {}", name, toml_value(value)), info.help);
+  });
+  text += fmt::format("\n[data]\nsource = {}\nlabel-column = {}\ntest-share = {}\nseed = {}\n",
+                      toml_text(config.data.source), toml_text(config.data.label_column),
+                      toml_number(config.data.test_share), toml_number(config.data.seed));
+  return text;
+}
+
+}  // namespace filigree

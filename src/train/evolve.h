@@ -1,0 +1,32 @@
+// Evolution of the topology: small weights go, new connections come.
+#pragma once
+
+#include "train/pass.h"
+
+namespace filigree {
+
+struct Evolution {
+  Offset dropped = 0, grown = 0;
+};
+
+// Where a run stands when its topology evolves.
+struct Moment {
+  std::int64_t step = 0;       // steps done
+  std::int64_t last_step = 0;  // at which the topology still evolves
+  double lr = 0;               // Ertl's new weights are -lr · gradient
+};
+
+// The share of weights that are dropped now.
+double drop_fraction(const TrainOptions& options, const Moment& moment);
+
+// Connections the network should have after this evolution (they change with final_sparsity only).
+Offset wanted_connections(const TrainOptions& options, const Moment& moment);
+
+// Neurons of hidden layers that have no input or no reader. Layers are counted by their outputs.
+Index count_dead(const std::vector<TrainLayer>& layers);
+
+// `record` holds the samples whose gradients decide what grows; none is needed for Evolve::set.
+Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
+                 const Record* record, const DataRows& data, std::size_t slices);
+
+}  // namespace filigree

@@ -1,0 +1,231 @@
+#include "train/growth.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <unordered_set>
+
+#include "base/parallel.h"
+#include "kernels/panel_pass.h"
+
+namespace filigree {
+
+bool larger(const Candidate& a, const Candidate& b) {
+  const float left = std::fabs(a.gradient);
+  const float right = std::fabs(b.gradient);
+  if (left != right) return left > right;
+  return a.row != b.row ? a.row < b.row : a.column < b.column;
+}
+
+namespace {
+
+bool holds(const Pattern& pattern, std::uint32_t row, std::uint32_t column) {
+  const auto columns = pattern.row_columns(static_cast<Index>(row));
+  return std::binary_search(columns.begin(), columns.end(), static_cast<std::uint16_t>(column));
+}
+
+// The k largest candidates so far, of one thread. What one thread knows to be too small is so for all.
+class Largest {
+ public:
+  Largest(std::size_t k, std::atomic<float>& bound) : k_(k), bound_(bound) {}
+
+  bool worth(float gradient) const {
+    return gradient != 0 && std::fabs(gradient) >= bound_.load(std::memory_order_relaxed);
+  }
+  void add(const Candidate& candidate) {
+    found_.push_back(candidate);
+    if (found_.size() >= 2 * k_ + 64) keep_largest();
+  }
+  void keep_largest() {
+    if (found_.size() <= k_) return;
+    const auto last = found_.begin() + static_cast<std::ptrdiff_t>(k_) - 1;
+    std::nth_element(found_.begin(), last, found_.end(), larger);
+    const float smallest = std::fabs(last->gradient);
+    found_.resize(k_);
+    float bound = bound_.load(std::memory_order_relaxed);
+    while (bound < smallest && !bound_.compare_exchange_weak(bound, smallest, std::memory_order_relaxed)) {
+    }
+  }
+  const std::vector<Candidate>& found() const { return found_; }
+
+ private:
+  std::size_t k_;
+  std::atomic<float>& bound_;
+  std::vector<Candidate> found_;
+};
+
+// Neurons by falling norm of their samples, those of norm zero left out, and their samples in that order.
+struct Ranked {
+  std::vector<std::uint32_t> neuron;
+  std::vector<double> norm;
+  Buffer<float> samples;  // four vectors more than neurons, zero
+
+  Ranked(const Buffer<float>& values, std::size_t width, std::span<const std::uint32_t> which) {
+    std::vector<std::pair<double, std::uint32_t>> ranked;
+    for (const std::uint32_t n : which) {
+      double squares = 0;
+      const float* from = values.data() + n * width;
+      for (std::size_t b = 0; b < width; ++b) squares += double{from[b]} * from[b];
+      if (squares > 0) ranked.emplace_back(-std::sqrt(squares), n);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    samples = Buffer<float>((ranked.size() + 4) * width);
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+      neuron.push_back(ranked[i].second);
+      norm.push_back(-ranked[i].first);
+      std::memcpy(samples.data() + i * width, values.data() + ranked[i].second * width,
+                  width * sizeof(float));
+    }
+    std::memset(samples.data() + ranked.size() * width, 0, 4 * width * sizeof(float));
+  }
+};
+
+// Rows of y, four at a time and largest norms first, against as many of x as can matter.
+void search_dense(const Ranked& y, const Ranked& x, std::size_t width, const Pattern& taken,
+                  std::size_t first, std::size_t last, std::atomic<float>& bound, Largest& largest) {
+  constexpr double kRounding = 1 + 1e-4;  // of a dot product against the product of norms
+  float dot[16];
+  for (std::size_t i = 4 * first; i < std::min(4 * last, y.neuron.size()); i += 4) {
+    for (std::size_t j = 0; j < x.neuron.size(); j += 4) {
+      if (y.norm[i] * x.norm[j] * kRounding < bound.load(std::memory_order_relaxed)) break;
+      dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot);
+      for (std::size_t d = 0; d < 16; ++d) {
+        if (!largest.worth(dot[d])) continue;
+        const std::size_t row = i + d / 4, column = j + d % 4;
+        if (row >= y.neuron.size() || column >= x.neuron.size()) continue;
+        if (!holds(taken, y.neuron[row], x.neuron[column]))
+          largest.add({dot[d], y.neuron[row], x.neuron[column]});
+      }
+    }
+  }
+}
+
+// A value of a sparse row, sorted by feature.
+struct Occurrence {
+  Index feature;
+  std::uint32_t sample;
+  float value;
+};
+
+std::vector<Occurrence> occurrences(const Record& samples, const DataRows& data) {
+  std::vector<Occurrence> all;
+  for (std::size_t b = 0; b < samples.rows.size(); ++b) {
+    if (samples.rows[b] < 0) continue;
+    const auto row = static_cast<std::size_t>(samples.rows[b]);
+    for (auto i = static_cast<std::size_t>(data.row_begin[row]);
+         i < static_cast<std::size_t>(data.row_begin[row + 1]); ++i)
+      all.push_back({data.column[i], static_cast<std::uint32_t>(b), data.value[i]});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Occurrence& a, const Occurrence& b) { return a.feature < b.feature; });
+  return all;
+}
+
+std::vector<std::uint32_t> everyone(Index neurons) {
+  std::vector<std::uint32_t> all(static_cast<std::size_t>(neurons));
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::LayerRecord& record,
+                                         const Record& samples, const DataRows& data, const Pattern& taken,
+                                         std::size_t count, std::span<const std::uint32_t> outputs) {
+  if (count == 0) return {};
+  std::atomic<float> bound = 0;
+  std::vector<Candidate> found;
+  std::mutex merging;
+  const auto merge = [&](Largest& largest) {
+    largest.keep_largest();
+    const std::lock_guard lock(merging);
+    found.insert(found.end(), largest.found().begin(), largest.found().end());
+  };
+  const std::vector<std::uint32_t> all =
+      outputs.empty() ? everyone(layer.outputs) : std::vector<std::uint32_t>();
+  const auto which = outputs.empty() ? std::span<const std::uint32_t>(all) : outputs;
+  const std::size_t width = samples.width;
+  if (layer.by_input) {
+    const std::vector<Occurrence> seen = occurrences(samples, data);
+    std::vector<std::size_t> begin;  // of each feature that occurs
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      if (i == 0 || seen[i].feature != seen[i - 1].feature) begin.push_back(i);
+    begin.push_back(seen.size());
+    parallel_for(begin.size() - 1, 256, [&](std::size_t first, std::size_t last) {
+      Largest largest(count, bound);
+      for (std::size_t f = first; f < last; ++f) {
+        for (const std::uint32_t o : which) {
+          float sum = 0;
+          for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
+            sum += seen[i].value * record.delta[o * width + seen[i].sample];
+          const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
+          if (largest.worth(sum) && !holds(taken, feature, o)) largest.add({sum, feature, o});
+        }
+      }
+      merge(largest);
+    });
+  } else {
+    const std::vector<std::uint32_t> inputs = everyone(layer.inputs);
+    const Ranked y(record.delta, width, which);
+    const Ranked x(record.x, width, inputs);
+    parallel_for((y.neuron.size() + 3) / 4, 8, [&](std::size_t first, std::size_t last) {
+      Largest largest(count, bound);
+      search_dense(y, x, width, taken, first, last, bound, largest);
+      merge(largest);
+    });
+  }
+  const std::size_t kept = std::min(count, found.size());
+  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(), larger);
+  found.resize(kept);
+  return found;
+}
+
+std::vector<std::uint32_t> costliest_neurons(const TrainLayer& layer, const Record::LayerRecord& record,
+                                             std::size_t width, std::size_t k) {
+  std::vector<std::pair<double, std::uint32_t>> cost;
+  for (std::uint32_t o = 0; o < static_cast<std::uint32_t>(layer.outputs); ++o) {
+    double sum = 0;
+    for (std::size_t b = 0; b < width; ++b) sum += std::fabs(record.delta[o * width + b]);
+    cost.emplace_back(-sum, o);
+  }
+  k = std::min(k, cost.size());
+  if (k == 0) return {};
+  std::nth_element(cost.begin(), cost.begin() + static_cast<std::ptrdiff_t>(k) - 1, cost.end());
+  std::vector<std::uint32_t> neurons;
+  for (std::size_t i = 0; i < k; ++i) neurons.push_back(cost[i].second);
+  std::sort(neurons.begin(), neurons.end());
+  return neurons;
+}
+
+void choose_at_random(const Pattern& taken, std::size_t count, Random& random,
+                      std::vector<Candidate>& chosen) {
+  const auto rows = static_cast<std::uint64_t>(taken.rows);
+  const auto cols = static_cast<std::uint64_t>(taken.cols);
+  std::unordered_set<std::uint64_t> used;
+  for (const Candidate& c : chosen) used.insert(c.row * cols + c.column);
+  const std::uint64_t free = rows * cols - taken.nnz() - chosen.size();
+  const std::size_t wanted = chosen.size() + static_cast<std::size_t>(std::min<std::uint64_t>(count, free));
+  if (2 * free < rows * cols || 2 * wanted > free) {  // crowded: list what is free, shuffle
+    std::vector<std::uint64_t> places;
+    for (std::uint32_t r = 0; r < rows; ++r)
+      for (std::uint32_t c = 0; c < cols; ++c)
+        if (!holds(taken, r, c) && !used.contains(r * cols + c)) places.push_back(r * cols + c);
+    for (std::size_t i = 0; chosen.size() < wanted; ++i) {
+      std::swap(places[i], places[i + random.below(places.size() - i)]);
+      chosen.push_back(
+          {0, static_cast<std::uint32_t>(places[i] / cols), static_cast<std::uint32_t>(places[i] % cols)});
+    }
+    return;
+  }
+  while (chosen.size() < wanted) {
+    const std::uint64_t place = random.below(rows * cols);
+    const auto row = static_cast<std::uint32_t>(place / cols);
+    const auto column = static_cast<std::uint32_t>(place % cols);
+    if (!holds(taken, row, column) && used.insert(place).second) chosen.push_back({0, row, column});
+  }
+}
+
+}  // namespace filigree

@@ -1,0 +1,65 @@
+#include "train/layer.h"
+
+#include <numeric>
+
+namespace filigree {
+
+namespace {
+
+std::size_t bytes(const std::vector<float>& values) {
+  return values.size() * sizeof(float);
+}
+
+}  // namespace
+
+std::size_t TrainLayer::parameter_bytes() const {
+  return pattern.bytes() + bytes(value) + bytes(first) + bytes(second) + bytes(value) /* one gradient */ +
+         4 * bytes(bias);
+}
+
+std::size_t TrainLayer::workspace_bytes() const {
+  return transposed.bytes() + bytes(transposed_value) + bytes(gradient) - bytes(value);
+}
+
+void refresh_transposed(TrainLayer& layer) {
+  if (layer.transposed.rows == 0) return;
+  std::vector<std::uint32_t> cursor(static_cast<std::size_t>(layer.transposed.rows));
+  transpose_values(layer.pattern, layer.value, layer.transposed, cursor, layer.transposed_value);
+}
+
+void resize_state(TrainLayer& layer, Optimizer optimizer, std::size_t slices) {
+  const bool momentum = optimizer != Optimizer::sgd;
+  const bool squares = optimizer == Optimizer::adam || optimizer == Optimizer::adamw;
+  layer.first.resize(momentum ? layer.value.size() : 0, 0.0f);
+  layer.second.resize(squares ? layer.value.size() : 0, 0.0f);
+  layer.bias_first.resize(momentum ? layer.bias.size() : 0, 0.0f);
+  layer.bias_second.resize(squares ? layer.bias.size() : 0, 0.0f);
+  layer.gradient.assign(slices * layer.value.size(), 0.0f);
+  layer.bias_gradient.assign(slices * layer.bias.size(), 0.0f);
+}
+
+Layer to_layer(const TrainLayer& layer) {
+  Layer result;
+  if (layer.dense) {
+    CsrMatrix& w = result.weights;
+    w.rows = layer.outputs;
+    w.cols = layer.inputs;
+    w.row_begin.resize(static_cast<std::size_t>(layer.outputs) + 1);
+    for (std::size_t r = 0; r < w.row_begin.size(); ++r)
+      w.row_begin[r] = static_cast<Offset>(r) * static_cast<Offset>(layer.inputs);
+    w.column.resize(layer.value.size());
+    for (Index r = 0; r < layer.outputs; ++r)
+      std::iota(w.column.begin() + w.row_begin[static_cast<std::size_t>(r)],
+                w.column.begin() + w.row_begin[static_cast<std::size_t>(r) + 1], 0);
+    w.value = layer.value;
+  } else {
+    result.weights = to_csr(layer.pattern, layer.value);
+    if (layer.by_input) result.weights = transpose(result.weights.view());
+  }
+  result.bias = layer.bias;
+  result.activation = layer.activation;
+  result.slope = layer.slope;
+  return result;
+}
+
+}  // namespace filigree

@@ -1,0 +1,55 @@
+// A layer while it is trained: connections, values, gradients and the optimizer's memory, all of one length.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "filigree/options.h"
+#include "network/layer.h"
+#include "sparse/pattern.h"
+
+namespace filigree {
+
+// Independent random streams of one seed; `a` and `b` tell layers, steps and epochs apart.
+enum class Stream : std::uint64_t { topology = 1, values, shuffle, dropout, growth, growth_rows, validation };
+inline Random random_stream(std::uint64_t seed, Stream stream, std::uint64_t a = 0, std::uint64_t b = 0) {
+  return Random(seed, mix64(static_cast<std::uint64_t>(stream) + 0x100 * mix64(a + 0x1000 * mix64(b))));
+}
+
+struct TrainLayer {
+  Index inputs = 0, outputs = 0;
+  Activation activation = Activation::relu;
+  float slope = 0;
+
+  // A dense layer has no pattern; its values are outputs × inputs. A layer that reads sparse rows is stored
+  // by input (`by_input`): its pattern has a row for each input and a column for each output, so that the
+  // connections of a feature that occurs lie together.
+  bool dense = false, by_input = false;
+  Pattern pattern;
+  Pattern transposed;  // where gradients travel on to a layer below; else empty
+  std::vector<float> value, transposed_value;
+  std::vector<float> first, second;  // momentum; Adam's second moment. Empty if the optimizer has none
+  std::vector<float> gradient;       // one for each slice of a batch
+  std::vector<float> bias, bias_first, bias_second, bias_gradient;
+  double threshold = 0;  // Ertl's τ
+
+  std::size_t connections() const { return value.size(); }
+  std::size_t capacity() const {
+    return static_cast<std::size_t>(inputs) * static_cast<std::size_t>(outputs);
+  }
+  // What the connections cost: weights with their places, gradient, momentum (parameters), and what makes the
+  // passes fast besides (workspace: transposed copy, gradients of further slices).
+  std::size_t parameter_bytes() const;
+  std::size_t workspace_bytes() const;
+};
+
+// Puts the values of the transposed connections in order again, after values or connections changed.
+void refresh_transposed(TrainLayer& layer);
+
+// Sizes gradients and moments to the connections there are. New places are zero.
+void resize_state(TrainLayer& layer, Optimizer optimizer, std::size_t slices);
+
+Layer to_layer(const TrainLayer& layer);
+
+}  // namespace filigree

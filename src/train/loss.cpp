@@ -1,0 +1,61 @@
+#include "train/loss.h"
+
+#include <algorithm>
+
+#include "kernels/softmax.h"
+
+namespace filigree {
+
+LossFunction::LossFunction(Loss loss, double smoothing, std::size_t classes, std::size_t stride)
+    : loss_(loss),
+      smoothing_(smoothing),
+      classes_(classes),
+      share_(classes * stride),
+      highest_(stride),
+      log_sum_(stride) {}
+
+LossSum LossFunction::operator()(const Outputs& outputs, double scale, std::span<float> delta) {
+  const std::size_t stride = outputs.stride;
+  const std::size_t samples = outputs.labels.size();
+  const auto y = [&](std::size_t c, std::size_t b) { return outputs.y[c * stride + b]; };
+  const double other = smoothing_ / static_cast<double>(classes_);
+  const double own = 1 - smoothing_;
+  LossSum sum;
+  for (std::size_t b = 0; b < samples; ++b) {  // right: the largest, and the first of equals
+    const auto label = static_cast<std::size_t>(outputs.labels[b]);
+    bool right = true;
+    for (std::size_t c = 0; c < classes_ && right; ++c)
+      right = c == label || (c < label ? y(c, b) < y(label, b) : y(c, b) <= y(label, b));
+    sum.correct += right;
+  }
+  if (!delta.empty()) std::ranges::fill(delta, 0.0f);
+  if (loss_ == Loss::cross_entropy) {
+    softmax(classes_, stride, outputs.y.data(), share_.data(), highest_.data(), log_sum_.data());
+    for (std::size_t b = 0; b < samples; ++b) {
+      const auto label = static_cast<std::size_t>(outputs.labels[b]);
+      sum.loss += own * (double{log_sum_[b]} - y(label, b));
+      if (smoothing_ > 0)
+        for (std::size_t c = 0; c < classes_; ++c) sum.loss += other * (double{log_sum_[b]} - y(c, b));
+    }
+    if (delta.empty()) return sum;
+    const auto factor = static_cast<float>(scale);
+    const auto shift = static_cast<float>(other);
+    for (std::size_t c = 0; c < classes_; ++c)
+      for (std::size_t b = 0; b < samples; ++b)
+        delta[c * stride + b] = factor * (share_[c * stride + b] - shift);
+    for (std::size_t b = 0; b < samples; ++b)
+      delta[static_cast<std::size_t>(outputs.labels[b]) * stride + b] -= static_cast<float>(scale * own);
+    return sum;
+  }
+  for (std::size_t c = 0; c < classes_; ++c) {
+    for (std::size_t b = 0; b < samples; ++b) {
+      const double out = y(c, b);
+      const double error = out - other - (c == static_cast<std::size_t>(outputs.labels[b]) ? own : 0.0);
+      sum.loss += 0.5 * error * error;
+      if (!delta.empty()) delta[c * stride + b] = static_cast<float>(scale * error * out * (1 - out));
+    }
+  }
+  return sum;
+}
+
+}  // namespace filigree

@@ -1,0 +1,43 @@
+#include "train/presets.h"
+
+#include <stdexcept>
+
+#include "base/error.h"
+
+namespace filigree {
+
+TrainOptions preset_options(const std::string& name) {
+  TrainOptions o;
+  o.preset = name;
+  if (name ==
+      "best") {  // what the accuracy table is made with: chosen on a validation split, see docs/ACCURACY.md
+    o.epochs = 100;
+    o.weight_decay = 7e-4;
+    return o;
+  }
+  if (name == "fast") {  // a good network in a minute
+    o.epochs = 20;
+    o.weight_decay = 3e-4;
+    return o;
+  }
+  if (name == "ertl") {  // Ertl, tables 1 and 2: plain gradient descent on sigmoid + squared error
+    o.batch = 512;
+    o.optimizer = Optimizer::sgd;
+    o.lr = 0.5;  // his η = 1 / (2 · batch) multiplies the sum over the batch; ours the mean
+    o.schedule = Schedule::constant;
+    o.warmup_epochs = 0;
+    o.loss = Loss::mse;
+    o.clip_norm = 0;
+    o.distribution = Distribution::uniform;
+    o.init = Initial::ertl;
+    o.evolve = Evolve::ertl;
+    o.threshold = 0.01;
+    o.threshold_share = 0.001;
+    o.stop_evolving = 1;
+    o.epochs = 100;
+    return o;
+  }
+  throw std::invalid_argument(fmt::format("there is no preset '{}'; there are ertl, best and fast", name));
+}
+
+}  // namespace filigree

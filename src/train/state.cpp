@@ -1,0 +1,278 @@
+#include "train/state.h"
+
+#include <cmath>
+#include <cstring>
+#include <list>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "io/safetensors.h"
+#include "train/config.h"
+
+namespace filigree {
+
+namespace {
+
+constexpr const char* kFormat = "filigree checkpoint 1";
+
+// Names each number of a report once, for both directions. NaN is null.
+template <typename Report, typename Visit>
+void for_each_number(Report& r, const Visit& visit) {
+  visit("epoch", r.epoch);
+  visit("epochs", r.epochs);
+  visit("lr", r.lr);
+  visit("train_loss", r.train_loss);
+  visit("train_accuracy", r.train_accuracy);
+  visit("validation_loss", r.validation_loss);
+  visit("validation_accuracy", r.validation_accuracy);
+  visit("test_accuracy", r.test_accuracy);
+  visit("nnz", r.connections);
+  visit("sparsity", r.sparsity);
+  visit("dropped", r.dropped);
+  visit("grown", r.grown);
+  visit("dead_neurons", r.dead_neurons);
+  visit("seconds", r.seconds);
+  visit("evolve_seconds", r.evolve_seconds);
+  visit("samples_per_second", r.samples_per_second);
+}
+
+template <typename T>
+T number(const TensorFile& file, const std::string& key) {
+  const std::string& text = file.metadata(key);
+  const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  if (!value.is_number()) fail("{}: metadata {} is \"{}\", not a number", file.name(), key, text);
+  return value.get<T>();
+}
+
+template <typename T>
+std::vector<T> values(const TensorFile& file, const std::string& tensor, std::size_t size) {
+  const auto found = file.get<T>(tensor);
+  if (found.size() != size)
+    fail("{}: {} holds {} values instead of {}", file.name(), tensor, found.size(), size);
+  if constexpr (std::is_same_v<T, float>) {
+    for (std::size_t i = 0; i < size; ++i)
+      if (!std::isfinite(found[i])) fail("{}: {}[{}] is {}", file.name(), tensor, i, found[i]);
+  }
+  return {found.begin(), found.end()};
+}
+
+// Views of vectors, and the vectors that had to be made for the file.
+struct Tensors {
+  std::map<std::string, TensorView> views;
+  std::list<std::vector<std::int64_t>> wide;
+
+  template <typename T>
+  void add(const std::string& name, const std::vector<T>& data) {
+    views[name] = tensor_view(std::span<const T>(data));
+  }
+};
+
+void add_layer(Tensors& tensors, const std::string& prefix, const TrainLayer& layer) {
+  if (!layer.dense) {
+    tensors.add(prefix + "row_begin", layer.pattern.row_begin);
+    tensors.add(prefix + "column", layer.pattern.column);
+  }
+  tensors.add(prefix + "value", layer.value);
+  tensors.add(prefix + "first", layer.first);
+  tensors.add(prefix + "second", layer.second);
+  tensors.add(prefix + "bias", layer.bias);
+  tensors.add(prefix + "bias_first", layer.bias_first);
+  tensors.add(prefix + "bias_second", layer.bias_second);
+}
+
+void add_best(Tensors& tensors, const std::string& prefix, const Layer& layer) {
+  tensors.add(prefix + "row_begin", layer.weights.row_begin);
+  tensors.add(prefix + "column", layer.weights.column);
+  tensors.add(prefix + "value", layer.weights.value);
+  tensors.add(prefix + "bias", layer.bias);
+}
+
+TrainLayer read_layer(const TensorFile& file, std::size_t l, const TrainState& state) {
+  const std::string prefix = fmt::format("layers.{}.", l);
+  TrainLayer layer;
+  layer.inputs = state.options.network[l];
+  layer.outputs = state.options.network[l + 1];
+  layer.dense = state.options.dense;
+  layer.by_input = number<int>(file, prefix + "by_input") != 0;
+  layer.activation = static_cast<Activation>(number<int>(file, prefix + "activation"));
+  layer.slope = number<float>(file, prefix + "slope");
+  layer.threshold = number<double>(file, prefix + "threshold");
+  std::size_t size = layer.capacity();
+  if (!layer.dense) {
+    Pattern& pattern = layer.pattern;
+    pattern.rows = layer.by_input ? layer.inputs : layer.outputs;
+    pattern.cols = layer.by_input ? layer.outputs : layer.inputs;
+    pattern.row_begin =
+        values<std::uint32_t>(file, prefix + "row_begin", static_cast<std::size_t>(pattern.rows) + 1);
+    const auto column = file.get<std::uint16_t>(prefix + "column");
+    pattern.column.assign(column.begin(), column.end());
+    validate(pattern, fmt::format("{}: layer {}", file.name(), l + 1));
+    index_rows(pattern);
+    size = pattern.nnz();
+    if (l > 0) layer.transposed = transpose(pattern);
+  }
+  const Optimizer optimizer = state.options.optimizer;
+  const std::size_t moments = optimizer == Optimizer::sgd ? 0 : 1;
+  const std::size_t squares = optimizer == Optimizer::adam || optimizer == Optimizer::adamw ? 1 : 0;
+  const auto outputs = static_cast<std::size_t>(layer.outputs);
+  layer.value = values<float>(file, prefix + "value", size);
+  layer.first = values<float>(file, prefix + "first", moments * size);
+  layer.second = values<float>(file, prefix + "second", squares * size);
+  layer.bias = values<float>(file, prefix + "bias", outputs);
+  layer.bias_first = values<float>(file, prefix + "bias_first", moments * outputs);
+  layer.bias_second = values<float>(file, prefix + "bias_second", squares * outputs);
+  layer.transposed_value.resize(layer.transposed.nnz());
+  return layer;
+}
+
+Layer read_best(const TensorFile& file, std::size_t l, const TrainLayer& like) {
+  const std::string prefix = fmt::format("best.{}.", l);
+  Layer layer;
+  layer.weights.rows = like.outputs;
+  layer.weights.cols = like.inputs;
+  layer.weights.row_begin =
+      values<std::int64_t>(file, prefix + "row_begin", static_cast<std::size_t>(like.outputs) + 1);
+  const auto column = file.get<std::int32_t>(prefix + "column");
+  layer.weights.column.assign(column.begin(), column.end());
+  layer.weights.value = values<float>(file, prefix + "value", column.size());
+  layer.bias = values<float>(file, prefix + "bias", static_cast<std::size_t>(like.outputs));
+  layer.activation = like.activation;
+  layer.slope = like.slope;
+  validate(layer, fmt::format("{}: best layer {}", file.name(), l + 1));
+  return layer;
+}
+
+}  // namespace
+
+std::string to_json_line(const EpochReport& report) {
+  nlohmann::ordered_json line;
+  for_each_number(report, [&](const char* name, const auto& value) {
+    if constexpr (std::is_floating_point_v<std::decay_t<decltype(value)>>) {
+      if (std::isfinite(value)) {
+        line[name] = value;
+      } else {
+        line[name] = nullptr;
+      }
+    } else {
+      line[name] = value;
+    }
+  });
+  return line.dump();
+}
+
+EpochReport epoch_from_json(const std::string& line) {
+  const nlohmann::json values = nlohmann::json::parse(line, nullptr, false);
+  if (!values.is_object()) fail("\"{}\" is no line of metrics", line);
+  EpochReport report;
+  for_each_number(report, [&](const char* name, auto& value) {
+    using T = std::decay_t<decltype(value)>;
+    const auto found = values.find(name);
+    if (found == values.end() || !(found->is_number() || found->is_null()))
+      fail("metrics: \"{}\" is missing in \"{}\"", name, line);
+    value = found->is_null() ? static_cast<T>(std::numeric_limits<double>::quiet_NaN()) : found->get<T>();
+  });
+  return report;
+}
+
+std::uint64_t fingerprint(const Dataset& data) {
+  std::uint64_t hash = 0;
+  const auto add = [&](std::uint64_t word) { hash = mix64(hash ^ word); };
+  const auto add_bytes = [&](const void* bytes, std::size_t size) {
+    add(size);
+    const auto* from = static_cast<const unsigned char*>(bytes);
+    for (std::size_t i = 0; i + 8 <= size; i += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, from + i, 8);
+      hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 32;
+    }
+    for (std::size_t i = size / 8 * 8; i < size; ++i) add(from[i]);
+  };
+  add(static_cast<std::uint64_t>(data.classes));
+  for (const DataRows* part : {&data.train, &data.test}) {
+    add(static_cast<std::uint64_t>(part->rows));
+    add(static_cast<std::uint64_t>(part->features));
+    add_bytes(part->label.data(), part->label.size() * sizeof(Index));
+    add_bytes(part->bytes.data(), part->bytes.size());
+    add_bytes(part->floats.data(), part->floats.size() * sizeof(float));
+    add_bytes(part->column.data(), part->column.size() * sizeof(Index));
+    add_bytes(part->value.data(), part->value.size() * sizeof(float));
+  }
+  return hash;
+}
+
+void write_checkpoint(const std::filesystem::path& path, const TrainState& state) {
+  Tensors tensors;
+  Metadata metadata;
+  metadata["format"] = kFormat;
+  metadata["config"] = to_toml({{}, state.options});
+  metadata["data"] = fmt::format("{}", state.data_fingerprint);
+  metadata["step"] = fmt::format("{}", state.step);
+  metadata["step_in_epoch"] = fmt::format("{}", state.step_in_epoch);
+  metadata["epoch"] = to_json_line(state.epoch);
+  metadata["best_accuracy"] = fmt::format("{}", state.best_accuracy);
+  metadata["best_epoch"] = fmt::format("{}", state.best_epoch);
+  std::string history;
+  for (const EpochReport& report : state.history) history += to_json_line(report) + "\n";
+  metadata["history"] = history;
+  tensors.add("input.mean", state.scaling.mean);
+  tensors.add("input.scale", state.scaling.scale);
+  for (std::size_t l = 0; l < state.layers.size(); ++l) {
+    const std::string prefix = fmt::format("layers.{}.", l);
+    const TrainLayer& layer = state.layers[l];
+    add_layer(tensors, prefix, layer);
+    metadata[prefix + "by_input"] = layer.by_input ? "1" : "0";
+    metadata[prefix + "activation"] = fmt::format("{}", static_cast<int>(layer.activation));
+    metadata[prefix + "slope"] = fmt::format("{}", layer.slope);
+    metadata[prefix + "threshold"] = fmt::format("{}", layer.threshold);
+  }
+  for (std::size_t l = 0; l < state.best.size(); ++l)
+    add_best(tensors, fmt::format("best.{}.", l), state.best[l]);
+  write_safetensors(path, metadata, tensors.views);
+}
+
+TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions& defaults) {
+  const TensorFile file = read_safetensors(path);
+  if (file.metadata("format") != kFormat)
+    fail("{}: is \"{}\", not a {}", file.name(), file.metadata("format"), kFormat);
+  TrainState state;
+  const std::string& config = file.metadata("config");
+  state.options =
+      parse_config(Source(std::as_bytes(std::span(config)), path.string()), {{}, defaults}).options;
+  state.data_fingerprint = number<std::uint64_t>(file, "data");
+  state.step = number<std::int64_t>(file, "step");
+  state.step_in_epoch = number<std::int64_t>(file, "step_in_epoch");
+  state.best_accuracy = number<double>(file, "best_accuracy");
+  state.best_epoch = number<std::int64_t>(file, "best_epoch");
+  state.epoch = epoch_from_json(file.metadata("epoch"));
+  const std::string& history = file.metadata("history");
+  for (std::size_t at = 0; at < history.size();) {
+    const std::size_t end = history.find('\n', at);
+    state.history.push_back(epoch_from_json(history.substr(at, end - at)));
+    at = end == std::string::npos ? history.size() : end + 1;
+  }
+  const auto mean = file.get<float>("input.mean");
+  const auto scale = file.get<float>("input.scale");
+  state.scaling.mean.assign(mean.begin(), mean.end());
+  state.scaling.scale.assign(scale.begin(), scale.end());
+  for (std::size_t l = 0; l + 1 < state.options.network.size(); ++l)
+    state.layers.push_back(read_layer(file, l, state));
+  if (file.contains("best.0.value"))
+    for (std::size_t l = 0; l < state.layers.size(); ++l)
+      state.best.push_back(read_best(file, l, state.layers[l]));
+  return state;
+}
+
+Model to_model(const TrainState& state, bool best) {
+  Model model;
+  if (best)
+    model.layers = state.best;
+  else
+    for (const TrainLayer& layer : state.layers) model.layers.push_back(to_layer(layer));
+  model.input_mean = state.scaling.mean;
+  model.input_scale = state.scaling.scale;
+  model.loss = std::string(word(state.options.loss));
+  return model;
+}
+
+}  // namespace filigree

@@ -1,0 +1,48 @@
+// Everything a run knows between two steps: what a checkpoint holds.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "filigree/reports.h"
+#include "network/model_file.h"
+#include "train/layer.h"
+
+namespace filigree {
+
+struct TrainState {
+  TrainOptions options;
+  std::uint64_t data_fingerprint = 0;  // of the data set the run began with
+  InputScaling scaling;
+  std::vector<TrainLayer> layers;
+
+  std::int64_t step = 0;           // steps done
+  std::int64_t step_in_epoch = 0;  // of the epoch under way
+  EpochReport epoch;               // the epoch under way; losses and accuracies are sums over samples
+  std::vector<EpochReport> history;
+
+  // Early stopping: the best network so far by validation accuracy.
+  double best_accuracy = -1;
+  std::int64_t best_epoch = 0;
+  std::vector<Layer> best;
+};
+
+// Random numbers follow from seed and step, so this is all it takes to go on bit by bit.
+void write_checkpoint(const std::filesystem::path& path, const TrainState& state);
+TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions& defaults);
+
+// Of shapes, labels and features.
+std::uint64_t fingerprint(const Dataset& data);
+
+// The network as it is kept: the best one if the run stopped early for it.
+Model to_model(const TrainState& state, bool best);
+
+// A line of metrics.jsonl, and back.
+std::string to_json_line(const EpochReport& report);
+EpochReport epoch_from_json(const std::string& line);
+
+}  // namespace filigree

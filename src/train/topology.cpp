@@ -1,0 +1,204 @@
+#include "train/topology.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace filigree {
+
+namespace {
+
+double weights_of(const TrainOptions& options, std::size_t l) {
+  return static_cast<double>(options.network[l]) * static_cast<double>(options.network[l + 1]);
+}
+
+// Erdős–Rényi: connections in proportion to inputs + outputs, no layer more than full. Layers that would be
+// fuller than full are filled, and the rest is shared among the others.
+std::vector<double> er_connections(const TrainOptions& options, double total) {
+  const std::size_t layers = options.network.size() - 1;
+  std::vector<double> count(layers, 0.0);
+  std::vector<bool> full(layers, false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    double left = total, ends = 0;
+    for (std::size_t l = 0; l < layers; ++l) {
+      if (full[l])
+        left -= weights_of(options, l);
+      else
+        ends += static_cast<double>(options.network[l]) + options.network[l + 1];
+    }
+    for (std::size_t l = 0; l < layers; ++l) {
+      count[l] = full[l] ? weights_of(options, l)
+                         : left * (static_cast<double>(options.network[l]) + options.network[l + 1]) / ends;
+      if (!full[l] && count[l] > weights_of(options, l)) full[l] = changed = true;
+    }
+  }
+  return count;
+}
+
+// Ertl's placement: the connections are spread evenly over the outputs, and the inputs of each output are cut
+// into as many equal ranges as it has connections, with one connection at random in each. Calls place(output,
+// input).
+template <typename Place>
+void place_connections(Index inputs, Index outputs, Offset count, Random& random, const Place& place) {
+  const Offset each = count / outputs;
+  std::vector<Index> fan_in(static_cast<std::size_t>(outputs), static_cast<Index>(each));
+  std::vector<Index> order(static_cast<std::size_t>(outputs));
+  std::iota(order.begin(), order.end(), 0);
+  random.shuffle(std::span(order));
+  for (Offset i = 0; i < count - each * outputs; ++i)
+    ++fan_in[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
+  for (Index o = 0; o < outputs; ++o) {
+    const Offset ranges = fan_in[static_cast<std::size_t>(o)];
+    for (Offset i = 0; i < ranges; ++i) {
+      const Offset low = i * inputs / ranges;
+      const Offset high = (i + 1) * inputs / ranges;
+      place(o, static_cast<Index>(low +
+                                  static_cast<Offset>(random.below(static_cast<std::uint64_t>(high - low)))));
+    }
+  }
+}
+
+Pattern make_pattern(Index inputs, Index outputs, Offset count, bool by_input, Random& random) {
+  Pattern pattern;
+  pattern.rows = by_input ? inputs : outputs;
+  pattern.cols = by_input ? outputs : inputs;
+  std::vector<std::pair<Index, Index>> placed;  // by output, inputs ascending
+  placed.reserve(static_cast<std::size_t>(count));
+  place_connections(inputs, outputs, count, random, [&](Index o, Index i) { placed.emplace_back(o, i); });
+  pattern.row_begin.assign(static_cast<std::size_t>(pattern.rows) + 1, 0);
+  for (const auto& [o, i] : placed) ++pattern.row_begin[static_cast<std::size_t>(by_input ? i : o) + 1];
+  std::partial_sum(pattern.row_begin.begin(), pattern.row_begin.end(), pattern.row_begin.begin());
+  pattern.column.resize(placed.size());
+  std::vector<std::uint32_t> cursor(pattern.row_begin.begin(), pattern.row_begin.end() - 1);
+  for (const auto& [o, i] : placed)
+    pattern.column[cursor[static_cast<std::size_t>(by_input ? i : o)]++] =
+        static_cast<std::uint16_t>(by_input ? o : i);
+  index_rows(pattern);
+  return pattern;
+}
+
+// The standard deviation of a new weight.
+double deviation(const TrainOptions& options, const TrainLayer& layer, double fan_in) {
+  const double density = static_cast<double>(layer.connections()) / static_cast<double>(layer.capacity());
+  const double ends = static_cast<double>(layer.inputs) + static_cast<double>(layer.outputs);
+  switch (options.init) {
+    case Initial::he:
+      return std::sqrt(2.0 / fan_in);  // of the inputs that exist
+    case Initial::glorot:
+      return std::sqrt(2.0 / (ends * density));
+    case Initial::ertl:
+      return 2.0 / std::sqrt(ends * density);
+  }
+  return 0;
+}
+
+void draw_values(const TrainOptions& options, TrainLayer& layer, Random& random) {
+  std::vector<Index> fan_in(static_cast<std::size_t>(layer.outputs), layer.inputs);
+  if (!layer.dense) {
+    for (std::size_t o = 0; o < fan_in.size(); ++o)
+      fan_in[o] =
+          layer.by_input
+              ? static_cast<Index>(std::ranges::count(layer.pattern.column, static_cast<std::uint16_t>(o)))
+              : static_cast<Index>(layer.pattern.row_begin[o + 1] - layer.pattern.row_begin[o]);
+  }
+  const auto draw = [&](std::size_t e, std::size_t output) {
+    layer.value[e] = static_cast<float>(deviation(options, layer, fan_in[output]) * random.normal());
+  };
+  if (layer.dense) {
+    for (std::size_t e = 0; e < layer.value.size(); ++e) draw(e, e / static_cast<std::size_t>(layer.inputs));
+    return;
+  }
+  for (std::size_t r = 0; r < static_cast<std::size_t>(layer.pattern.rows); ++r)
+    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
+      draw(e, layer.by_input ? layer.pattern.column[e] : r);
+}
+
+Activation hidden_activation(HiddenActivation activation) {
+  switch (activation) {
+    case HiddenActivation::relu:
+      return Activation::relu;
+    case HiddenActivation::leaky_relu:
+    case HiddenActivation::all_relu:
+      return Activation::leaky_relu;
+    case HiddenActivation::sigmoid:
+      return Activation::sigmoid;
+    case HiddenActivation::tanh:
+      return Activation::tanh;
+  }
+  return Activation::relu;
+}
+
+}  // namespace
+
+std::vector<Offset> connections_per_layer(const TrainOptions& options) {
+  const std::size_t layers = options.network.size() - 1;
+  double all = 0;
+  for (std::size_t l = 0; l < layers; ++l) all += weights_of(options, l);
+  const double total = std::round(all * (1 - options.sparsity));
+  std::vector<double> wanted(layers);
+  if (options.distribution == Distribution::er) {
+    wanted = er_connections(options, total);
+  } else {
+    for (std::size_t l = 0; l < layers; ++l)
+      wanted[l] =
+          weights_of(options, l) *
+          (options.distribution == Distribution::uniform ? 1 - options.sparsity : options.densities[l]);
+  }
+  std::vector<Offset> count(layers);
+  double exact = 0;
+  Offset placed = 0;  // rounding the running sum keeps the total
+  for (std::size_t l = 0; l < layers; ++l) {
+    exact += wanted[l];
+    count[l] = std::clamp<Offset>(static_cast<Offset>(std::llround(exact)) - placed, 0,
+                                  static_cast<Offset>(weights_of(options, l)));
+    placed += count[l];
+    if (count[l] == 0)
+      fail("a sparsity of {} leaves layer {} ({} to {} neurons) without connections", options.sparsity, l + 1,
+           options.network[l], options.network[l + 1]);
+  }
+  return count;
+}
+
+std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inputs, std::size_t slices) {
+  const std::size_t count = options.network.size() - 1;
+  const std::vector<Offset> connections =
+      options.dense ? std::vector<Offset>{} : connections_per_layer(options);
+  std::vector<TrainLayer> layers(count);
+  for (std::size_t l = 0; l < count; ++l) {
+    TrainLayer& layer = layers[l];
+    layer.inputs = options.network[l];
+    layer.outputs = options.network[l + 1];
+    layer.dense = options.dense;
+    layer.by_input = !options.dense && sparse_inputs && l == 0;
+    layer.threshold = options.threshold;
+    if (l + 1 < count) {
+      layer.activation = hidden_activation(options.activation);
+      if (layer.activation == Activation::leaky_relu) {
+        const bool flipped = options.activation == HiddenActivation::all_relu && l % 2 == 1;
+        layer.slope = static_cast<float>(flipped ? -options.slope : options.slope);
+      }
+    } else {
+      layer.activation = options.loss == Loss::mse ? Activation::sigmoid : Activation::identity;
+    }
+    if (!layer.dense) {
+      if ((layer.by_input ? layer.outputs : layer.inputs) > kMaxPatternColumns)
+        fail("layer {} reads {} neurons; {} is the most", l + 1, layer.inputs, kMaxPatternColumns);
+      Random random = random_stream(options.seed, Stream::topology, l);
+      layer.pattern = make_pattern(layer.inputs, layer.outputs, connections[l], layer.by_input, random);
+      if (l > 0) layer.transposed = transpose(layer.pattern);
+    }
+    layer.value.resize(layer.dense ? layer.capacity() : layer.pattern.nnz());
+    layer.transposed_value.resize(layer.transposed.nnz());
+    layer.bias.assign(static_cast<std::size_t>(layer.outputs), 0.0f);
+    Random random = random_stream(options.seed, Stream::values, l);
+    draw_values(options, layer, random);
+    resize_state(layer, options.optimizer, slices);
+    refresh_transposed(layer);
+  }
+  return layers;
+}
+
+}  // namespace filigree

@@ -1,0 +1,251 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/system.h"
+#include "kernels/packed.h"
+#include "train/evolve.h"
+#include "train/optimizer.h"
+#include "train/topology.h"
+
+namespace filigree {
+
+namespace {
+
+constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+
+std::string shape_text(const std::vector<Index>& network) {
+  std::string text;
+  for (const Index n : network) text += fmt::format("{}{}", text.empty() ? "" : "-", n);
+  return text;
+}
+
+void check_fit(const Dataset& data, const TrainOptions& options) {
+  const std::vector<Index>& network = options.network;
+  if (network.size() < 2)
+    fail("a network needs inputs and outputs, such as {}-256-{}", data.train.features, data.classes);
+  if (network.front() != data.train.features)
+    fail("network {} has {} inputs, but {} has {} features", shape_text(network), network.front(), data.name,
+         data.train.features);
+  if (network.back() != data.classes)
+    fail("network {} has {} outputs, but {} has {} classes", shape_text(network), network.back(), data.name,
+         data.classes);
+  if (options.distribution == Distribution::densities && !options.dense &&
+      options.densities.size() != network.size() - 1)
+    fail("{} densities for the {} weight matrices of {}", options.densities.size(), network.size() - 1,
+         shape_text(network));
+  for (const DataRows* part : {&data.train, &data.test})
+    for (std::size_t r = 0; r < part->label.size(); ++r)
+      if (part->label[r] < 0 || part->label[r] >= data.classes)
+        fail("row {} of {} has label {}, but there are {} classes", r, data.name, part->label[r],
+             data.classes);
+}
+
+// The first value that is not finite, for a message.
+std::string find_not_finite(const std::vector<TrainLayer>& layers) {
+  const auto first = [](const std::vector<float>& values) {
+    return std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); }) !=
+           values.end();
+  };
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    if (first(layers[l].value) || first(layers[l].bias)) return fmt::format("weights of layer {}", l + 1);
+    if (first(layers[l].gradient) || first(layers[l].bias_gradient))
+      return fmt::format("gradients of layer {}", l + 1);
+  }
+  return "outputs of the last layer";
+}
+
+}  // namespace
+
+std::size_t slices_for(const TrainOptions& options) {
+  const std::size_t panels = (static_cast<std::size_t>(options.batch) + kLanes - 1) / kLanes;
+  // Two from two panels on, more from 1024 samples on: each slice costs a copy of the gradients.
+  const std::size_t wanted = options.slices > 0 ? static_cast<std::size_t>(options.slices)
+                                                : std::clamp<std::size_t>(panels / 8, 2, 16);
+  return std::min(wanted, panels);
+}
+
+Trainer::Trainer(const Dataset& data, const TrainOptions& options)
+    : data_(data), slices_(slices_for(options)) {
+  check_fit(data, options);
+  state_.options = options;
+  state_.data_fingerprint = fingerprint(data);
+  state_.layers = make_layers(options, data.train.sparse(), slices_);
+  split_rows();
+  state_.scaling = standardisation(data.train, train_rows_);
+  make_passes();
+}
+
+Trainer::Trainer(const Dataset& data, TrainState state)
+    : data_(data), state_(std::move(state)), slices_(slices_for(state_.options)) {
+  check_fit(data, state_.options);
+  for (TrainLayer& layer : state_.layers) {
+    resize_state(layer, state_.options.optimizer, slices_);
+    refresh_transposed(layer);
+  }
+  split_rows();
+  make_passes();
+}
+
+void Trainer::split_rows() {
+  train_rows_.resize(static_cast<std::size_t>(data_.train.rows));
+  std::iota(train_rows_.begin(), train_rows_.end(), 0);
+  const auto count = static_cast<std::size_t>(
+      std::llround(state_.options.validation * static_cast<double>(train_rows_.size())));
+  if (count > 0) {
+    Random random = random_stream(state_.options.seed, Stream::validation);
+    random.shuffle(std::span(train_rows_));
+    validation_rows_.assign(train_rows_.end() - static_cast<std::ptrdiff_t>(count), train_rows_.end());
+    train_rows_.resize(train_rows_.size() - count);
+    std::sort(train_rows_.begin(), train_rows_.end());
+    std::sort(validation_rows_.begin(), validation_rows_.end());
+  }
+  if (train_rows_.empty()) fail("{} has no rows to train on", data_.name);
+}
+
+void Trainer::make_passes() {
+  const std::size_t panels = (static_cast<std::size_t>(state_.options.batch) + kLanes - 1) / kLanes;
+  const std::size_t widest = (panels + slices_ - 1) / slices_ * kLanes;
+  for (std::size_t s = 0; s < slices_; ++s)
+    passes_.push_back(std::make_unique<SlicePass>(state_.layers, state_.options, widest));
+}
+
+std::int64_t Trainer::steps_per_epoch() const {
+  const auto batch = static_cast<std::size_t>(state_.options.batch);
+  return static_cast<std::int64_t>((train_rows_.size() + batch - 1) / batch);
+}
+
+double Trainer::learning_rate() const {
+  const TrainOptions& o = state_.options;
+  const auto step = static_cast<double>(state_.step);
+  const auto per_epoch = static_cast<double>(steps_per_epoch());
+  const double warmup = o.warmup_epochs * per_epoch;
+  if (step < warmup) return o.lr * (step + 1) / warmup;
+  switch (o.schedule) {
+    case Schedule::constant:
+      return o.lr;
+    case Schedule::step:
+      return o.lr *
+             std::pow(o.step_factor, std::floor(step / per_epoch / static_cast<double>(o.step_epochs)));
+    case Schedule::cosine: {
+      const double left = static_cast<double>(total_steps()) - warmup;
+      return o.lr / 2 * (1 + std::cos(std::numbers::pi * (step - warmup) / std::max(1.0, left)));
+    }
+  }
+  return o.lr;
+}
+
+LossSum Trainer::run_slices(std::span<const Index> rows, std::uint64_t key, Record* record,
+                            std::size_t first) {
+  const std::size_t panels = (rows.size() + kLanes - 1) / kLanes;
+  std::vector<LossSum> sums(slices_);
+  parallel_for(slices_, 1, [&](std::size_t from, std::size_t to) {
+    for (std::size_t s = from; s < to; ++s) {
+      const std::size_t begin = std::min(rows.size(), panels * s / slices_ * kLanes);
+      const std::size_t end = std::min(rows.size(), panels * (s + 1) / slices_ * kLanes);
+      if (begin == end) continue;
+      const Batch batch{data_.train, state_.scaling, rows.subspan(begin, end - begin)};
+      // Key and place count samples from the start of the batch.
+      sums[s] = passes_[s]->train(state_.layers, batch, rows.size(), s, key, first + begin, record);
+    }
+  });
+  LossSum total;
+  for (const LossSum& sum : sums) {
+    total.loss += sum.loss;
+    total.correct += sum.correct;
+  }
+  return total;
+}
+
+bool Trainer::evolves_now() const {
+  const TrainOptions& o = state_.options;
+  if (o.evolve == Evolve::none || o.dense || state_.step % o.update_every != 0) return false;
+  return static_cast<double>(state_.step) < o.stop_evolving * static_cast<double>(total_steps());
+}
+
+void Trainer::evolve_now(Record* record) {
+  const TrainOptions& o = state_.options;
+  const double started = seconds_now();
+  if (record != nullptr) {
+    // Further batches, drawn at random: their gradients are added up with those of the batch just trained on.
+    const auto batch = static_cast<std::size_t>(o.batch);
+    const std::size_t padded = (batch + kLanes - 1) / kLanes * kLanes;
+    Random random = random_stream(o.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
+    for (std::int64_t i = 1; i < o.growth_batches; ++i) {
+      std::vector<Index> rows(batch);
+      for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
+      run_slices(rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(static_cast<std::uint64_t>(i))),
+                 record, static_cast<std::size_t>(i) * padded);
+    }
+    if (o.growth_batches > 1)  // they are not trained on
+      for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
+  }
+  const Moment moment{state_.step,
+                      static_cast<std::int64_t>(o.stop_evolving * static_cast<double>(total_steps())),
+                      learning_rate()};
+  const Evolution evolution = evolve(state_.layers, o, moment, record, data_.train, slices_);
+  state_.epoch.dropped += evolution.dropped;
+  state_.epoch.grown += evolution.grown;
+  state_.epoch.evolve_seconds += seconds_now() - started;
+}
+
+void Trainer::report_not_finite(double loss) const {
+  fail("step {} (epoch {}): the loss is {}; the first values that are not finite are the {}", state_.step + 1,
+       state_.epoch.epoch, loss, find_not_finite(state_.layers));
+}
+
+void Trainer::step(std::span<const Index> rows) {
+  const TrainOptions& o = state_.options;
+  const double lr = learning_rate();
+  const std::uint64_t key = mix64(o.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
+                                                 mix64(static_cast<std::uint64_t>(Stream::dropout))));
+  ++state_.step;
+  const bool evolves = evolves_now();
+  std::unique_ptr<Record> record;
+  if (evolves && o.evolve != Evolve::set) {
+    const std::size_t padded = (static_cast<std::size_t>(o.batch) + kLanes - 1) / kLanes * kLanes;
+    record = std::make_unique<Record>(state_.layers, padded * static_cast<std::size_t>(o.growth_batches));
+  }
+  const LossSum sum = run_slices(rows, key, record.get(), 0);
+  const double norm = combine_gradients(state_.layers);
+  if (!std::isfinite(sum.loss) || !std::isfinite(norm)) {
+    --state_.step;
+    report_not_finite(sum.loss / static_cast<double>(rows.size()));
+  }
+  update(state_.layers, o, lr, o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0, state_.step);
+  state_.epoch.train_loss += sum.loss;
+  state_.epoch.train_accuracy += static_cast<double>(sum.correct);
+  state_.epoch.lr = lr;
+  if (evolves) evolve_now(record.get());
+}
+
+LossSum Trainer::evaluate(const DataRows& data, std::span<const Index> rows) {
+  std::vector<LossSum> sums(slices_);
+  parallel_for(slices_, 1, [&](std::size_t from, std::size_t to) {
+    for (std::size_t s = from; s < to; ++s) {
+      const std::size_t begin = rows.size() * s / slices_;
+      const std::size_t end = rows.size() * (s + 1) / slices_;
+      sums[s] = passes_[s]->evaluate(state_.layers, {data, state_.scaling, rows.subspan(begin, end - begin)});
+    }
+  });
+  LossSum total;
+  for (const LossSum& sum : sums) {
+    total.loss += sum.loss;
+    total.correct += sum.correct;
+  }
+  return total;
+}
+
+std::vector<Index> Trainer::shuffled_rows(std::int64_t epoch) const {
+  std::vector<Index> rows = train_rows_;
+  Random random = random_stream(state_.options.seed, Stream::shuffle, static_cast<std::uint64_t>(epoch));
+  random.shuffle(std::span(rows));
+  return rows;
+}
+
+}  // namespace filigree

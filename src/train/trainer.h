@@ -1,0 +1,72 @@
+// The training loop: epochs of steps, evolution, validation, checkpoints.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "train/pass.h"
+#include "train/state.h"
+
+namespace filigree {
+
+// Slices of a batch that may run side by side. They follow from the batch alone, never from the number of
+// threads: each has gradients of its own, which are added up in order.
+std::size_t slices_for(const TrainOptions& options);
+
+// A network in training: the state, and what the steps need besides. Single steps are public for benchmarks.
+class Trainer {
+ public:
+  // Throws Error if data and options do not fit.
+  Trainer(const Dataset& data, const TrainOptions& options);
+  Trainer(const Dataset& data, TrainState state);
+
+  TrainState& state() { return state_; }
+  const TrainState& state() const { return state_; }
+  const std::vector<Index>& train_rows() const { return train_rows_; }
+  std::int64_t steps_per_epoch() const;
+  std::int64_t total_steps() const { return steps_per_epoch() * state_.options.epochs; }
+  double learning_rate() const;  // of the next step
+
+  // Forward, backward, update, and evolution where one is due. Throws Error if the loss is not finite; the
+  // weights are those of before the step then.
+  void step(std::span<const Index> rows);
+  LossSum evaluate(const DataRows& data, std::span<const Index> rows);
+
+  // The batches of an epoch, counted from 0.
+  std::vector<Index> shuffled_rows(std::int64_t epoch) const;
+  const std::vector<Index>& validation_rows() const { return validation_rows_; }
+
+ private:
+  void split_rows();
+  void make_passes();
+  LossSum run_slices(std::span<const Index> rows, std::uint64_t key, Record* record, std::size_t first);
+  bool evolves_now() const;
+  void evolve_now(Record* record);
+  [[noreturn]] void report_not_finite(double loss) const;
+
+  const Dataset& data_;
+  TrainState state_;
+  std::vector<Index> train_rows_, validation_rows_;
+  std::size_t slices_;
+  std::vector<std::unique_ptr<SlicePass>> passes_;
+};
+
+// Where a run keeps its files.
+struct RunFiles {
+  std::filesystem::path directory = {};  // empty: none
+  bool resume = false;
+  bool test_every_epoch = false;
+  DataOptions data = {};  // for config.toml
+};
+
+struct TrainOutcome {
+  TrainState state;
+  bool stopped_early = false;
+  double test_accuracy = 0, test_loss = 0;  // NaN without a test part
+};
+
+// A whole run. Throws Cancelled after observer.stop, once the checkpoint is written.
+TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
+                          const TrainObserver& observer);
+
+}  // namespace filigree
