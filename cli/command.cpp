@@ -110,6 +110,40 @@ CLI::Option* ModelArguments::add_to(CLI::App& app) {
   return app.add_option("model", path, "model file, or a directory in the official layout");
 }
 
+CLI::Option* DataArguments::add_to(CLI::App& app) {
+  source_ = app.add_option("--data", options.source,
+                           "mnist:DIR, fashion[:DIR], digits[:ROWS], csv:FILE[,TEST], libsvm:FILE[,TEST] or "
+                           "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]")
+                ->type_name("SPEC");
+  label_column_ = app.add_option("--label-column", options.label_column,
+                                 "csv: which column holds the class, a number from 1 or a name [1]")
+                      ->type_name("C");
+  test_share_ =
+      app.add_option("--test-share", options.test_share, "rows for testing where none are set apart [0.2]")
+          ->check(CLI::Validator(
+              [](std::string& text) {
+                double share = 0;
+                const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+                const bool good =
+                    error == std::errc() && end == text.data() + text.size() && share >= 0 && share < 1;
+                return good ? std::string() : fmt::format("'{}' is no number from 0 to below 1", text);
+              },
+              ""))
+          ->type_name("F");
+  seed_ = app.add_option("--data-seed", options.seed, "of that choice, and of drawn digits [1]")
+              ->check(whole_number())
+              ->type_name("S");
+  return source_;
+}
+
+DataOptions DataArguments::over(DataOptions others) const {
+  if (source_->count() > 0) others.source = options.source;
+  if (label_column_->count() > 0) others.label_column = options.label_column;
+  if (test_share_->count() > 0) others.test_share = options.test_share;
+  if (seed_->count() > 0) others.seed = options.seed;
+  return others;
+}
+
 ChallengeInputs ChallengeArguments::parsed() const {
   ChallengeInputs result = source;
   if (inputs > 0) result.inputs = inputs;

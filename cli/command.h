@@ -7,6 +7,7 @@
 #include <string>
 
 #include "filigree/filigree.h"
+#include "filigree/options.h"
 
 namespace filigree::cli {
 
@@ -37,6 +38,10 @@ Run add_generate(CLI::App& app);
 Run add_compile(CLI::App& app);
 Run add_info(CLI::App& app);
 Run add_bench(CLI::App& app);
+Run add_eval(CLI::App& app);
+Run add_predict(CLI::App& app);
+Run add_fetch(CLI::App& app);
+Run add_train(CLI::App& app);
 
 // Options that say which challenge to run, shared by several commands.
 struct ChallengeArguments {
@@ -53,6 +58,17 @@ struct ModelArguments {
   Index neurons = 0, layers = 0;
   CLI::Option* add_to(CLI::App& app);  // returns the path's option
   Network load() const { return filigree::load(path, neurons, layers); }
+};
+
+// Which data set, shared by several commands.
+struct DataArguments {
+  DataOptions options;
+  CLI::Option* add_to(CLI::App& app);  // returns that of --data
+  // `others`, with what the command line says in its place.
+  DataOptions over(DataOptions others) const;
+
+ private:
+  CLI::Option *source_ = nullptr, *label_column_ = nullptr, *test_share_ = nullptr, *seed_ = nullptr;
 };
 
 // Options in forms that CLI11 does not check by itself.

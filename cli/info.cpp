@@ -18,8 +18,10 @@ struct Arguments {
 constexpr Index kShownLayers = 12;
 
 std::string activation_text(const LayerInfo& layer) {
-  if (layer.activation == Activation::identity) return "identity";
-  return std::isfinite(layer.cap) ? fmt::format("relu ≤ {}", layer.cap) : "relu";
+  if (layer.activation == Activation::leaky_relu) return fmt::format("leaky-relu {}", layer.slope);
+  if (layer.activation == Activation::relu && std::isfinite(layer.cap))
+    return fmt::format("relu ≤ {}", layer.cap);
+  return std::string(activation_name(layer.activation));
 }
 
 int run(Arguments& arguments, const Context& context) {
@@ -53,8 +55,9 @@ int run(Arguments& arguments, const Context& context) {
                       {"largest_fan_in", layer.largest_fan_in},
                       {"smallest_weight", layer.smallest_weight},
                       {"largest_weight", layer.largest_weight},
-                      {"activation", layer.activation == Activation::relu ? "relu" : "identity"},
-                      {"cap", layer.cap}});
+                      {"activation", activation_name(layer.activation)},
+                      {"cap", layer.cap},
+                      {"slope", layer.slope}});
   }
   print_line(common, "network", network.describe());
   print_line(common, "shape",
@@ -62,8 +65,10 @@ int run(Arguments& arguments, const Context& context) {
                          with_commas(network.layers()), with_commas(network.outputs()),
                          network.compiled() ? " (compiled: mapped onto fewer)" : ""));
   print_line(common, "connections", with_commas(connections));
+  if (network.scales_inputs()) print_line(common, "inputs", "are scaled by the model: give raw values");
+  if (!network.loss().empty()) print_line(common, "loss", network.loss());
   if (!common.quiet) {
-    fmt::print("\n{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>12}\n", "layer", "inputs", "outputs",
+    fmt::print("\n{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>15}\n", "layer", "inputs", "outputs",
                "connections", "fan-in", "distinct", "weights", "activation");
     const Index shown = arguments.all ? network.layers() : std::min(network.layers(), kShownLayers);
     for (Index l = 0; l < shown; ++l) {
@@ -74,7 +79,7 @@ int run(Arguments& arguments, const Context& context) {
       const std::string weights =
           layer.uniform ? fmt::format("{:.6g}", layer.largest_weight)
                         : fmt::format("{:.4g} … {:.4g}", layer.smallest_weight, layer.largest_weight);
-      fmt::print("{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>12}\n", l + 1, layer.inputs, layer.outputs,
+      fmt::print("{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>15}\n", l + 1, layer.inputs, layer.outputs,
                  with_commas(layer.connections), fan_in, layer.distinct_neurons, weights,
                  activation_text(layer));
     }
@@ -86,6 +91,8 @@ int run(Arguments& arguments, const Context& context) {
                      {"outputs", network.outputs()},
                      {"compiled", network.compiled()},
                      {"connections", connections},
+                     {"scales_inputs", network.scales_inputs()},
+                     {"loss", network.loss()},
                      {"layers", layers}});
   return 0;
 }

@@ -55,7 +55,8 @@ int run(int argc, char** argv, const filigree::cli::Context& context) {
   app.set_help_all_flag("--help-all", "help for every command");
   app.get_formatter()->column_width(34);
   std::vector<std::pair<CLI::App*, Run>> commands;
-  for (const auto& add : {add_demo, add_challenge, add_generate, add_compile, add_info, add_bench}) {
+  for (const auto& add : {add_demo, add_challenge, add_generate, add_compile, add_info, add_bench, add_train,
+                          add_eval, add_predict, add_fetch}) {
     Run command = add(app);
     commands.emplace_back(app.get_subcommands({}).back(), std::move(command));
   }

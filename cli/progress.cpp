@@ -16,6 +16,8 @@ namespace {
 constexpr double kBarInterval = 0.1;    // seconds between two drawings
 constexpr double kLineInterval = 10.0;  // between two lines where there is no terminal
 
+}  // namespace
+
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -31,13 +33,29 @@ std::string duration(double seconds) {
   return fmt::format("{}:{:02} min", whole / 60, whole % 60);
 }
 
-std::string count(double x) {
+std::string short_count(double x) {
   return x >= 1e6   ? fmt::format("{:.1f}M", x / 1e6)
          : x >= 1e4 ? fmt::format("{:.0f}k", x / 1e3)
                     : fmt::format("{:.0f}", x);
 }
 
-}  // namespace
+std::string bar_line(const std::string& left, double share, const std::vector<std::string>& facts,
+                     int columns) {
+  const auto width = static_cast<std::size_t>(std::max(1, columns - 1));
+  std::string tail;
+  for (const std::string& fact : facts) {
+    if (left.size() + tail.size() + fact.size() + 2 > width) break;
+    tail += "  " + fact;
+  }
+  std::string bar;
+  const std::size_t used = left.size() + tail.size() + 3;
+  if (used + 8 <= width) {
+    const std::size_t cells = std::min<std::size_t>(40, width - used);
+    const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
+    bar = " [" + std::string(full, '#') + std::string(cells - full, '.') + "]";
+  }
+  return "\r\x1b[K" + (left + bar + tail).substr(0, width);
+}
 
 ProgressDisplay::ProgressDisplay(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
@@ -75,8 +93,9 @@ void ProgressDisplay::show(const Progress& progress) {
   if (progress.done > 0 && elapsed > 0)
     facts.push_back(fmt::format("{} left", duration(elapsed / share - elapsed)));
   if (!progress.unit.empty()) {
-    facts.push_back(fmt::format("{}/{} {}", count(progress.done), count(progress.total), progress.unit));
-    if (elapsed > 0) facts.push_back(fmt::format("{}/s", count(progress.done / elapsed)));
+    facts.push_back(
+        fmt::format("{}/{} {}", short_count(progress.done), short_count(progress.total), progress.unit));
+    if (elapsed > 0) facts.push_back(fmt::format("{}/s", short_count(progress.done / elapsed)));
   }
   if (!terminal_) {
     std::string line = stage_ + ":";
@@ -84,18 +103,7 @@ void ProgressDisplay::show(const Progress& progress) {
     std::fputs((line + "\n").c_str(), stderr);
     return;
   }
-  const auto width = static_cast<std::size_t>(std::max(1, terminal_width() - 1));
-  std::string tail;
-  for (const std::string& fact : facts)
-    if (stage_.size() + tail.size() + fact.size() + 2 <= width) tail += "  " + fact;
-  std::string bar;
-  const std::size_t used = stage_.size() + tail.size() + 3;
-  if (used + 8 <= width) {
-    const std::size_t cells = std::min<std::size_t>(40, width - used);
-    const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
-    bar = " [" + std::string(full, '#') + std::string(cells - full, '.') + "]";
-  }
-  std::fputs(("\r\x1b[K" + (stage_ + bar + tail).substr(0, width)).c_str(), stderr);
+  std::fputs(bar_line(stage_, share, facts, terminal_width()).c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
 }

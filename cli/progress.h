@@ -2,10 +2,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "filigree/vocabulary.h"
 
 namespace filigree::cli {
+
+int terminal_width();                  // of standard error
+double now();                          // seconds
+std::string duration(double seconds);  // "12 s", "1:32 min"
+std::string short_count(double x);     // "61k"
+// "\r" and `left`, a bar, and as many of the facts as the width takes, the first ones first.
+std::string bar_line(const std::string& left, double share, const std::vector<std::string>& facts, int width);
 
 class ProgressDisplay {
  public:

@@ -7,9 +7,14 @@
 #include <stdexcept>
 
 #include "io/challenge_files.h"
+#include "io/csv.h"
 #include "io/idx.h"
+#include "io/libsvm.h"
+#include "io/npy.h"
 #include "io/safetensors.h"
 #include "network/model_file.h"
+#include "train/config.h"
+#include "train/settings.h"
 
 namespace filigree::fuzz {
 namespace {
@@ -36,6 +41,19 @@ void check_images(const InputRows& images, Index most) {
   }
 }
 
+template <typename Values>
+void check_finite(const Values& values) {
+  require(std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); }),
+          "values are finite");
+}
+
+void check_labels(const RowLabels& labels) {
+  require(!labels.value.empty() && labels.line.size() == labels.value.size(), "one line a label");
+  require(labels.line.front() >= 1 && std::adjacent_find(labels.line.begin(), labels.line.end(),
+                                                         std::greater_equal<>()) == labels.line.end(),
+          "lines ascend from 1");
+}
+
 }  // namespace
 
 void layer_tsv(std::span<const std::byte> bytes) try {
@@ -47,8 +65,7 @@ void layer_tsv(std::span<const std::byte> bytes) try {
   for (Index row = 0; row < kNeurons; ++row) {
     require(sound_row(layer.view().row_columns(row), kNeurons), "columns ascend within range");
   }
-  require(std::all_of(layer.value.begin(), layer.value.end(), [](float w) { return std::isfinite(w); }),
-          "weights are finite");
+  check_finite(layer.value);
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 
@@ -71,6 +88,46 @@ void idx(std::span<const std::byte> bytes) try {
   std::size_t elements = 1;
   for (const std::uint32_t dim : array.dims) elements *= dim;
   require(array.data.size() == elements, "as many elements as the dimensions say");
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void csv(std::span<const std::byte> bytes) try {
+  const CsvTable table = read_csv(Source(bytes, "fuzz"), "2", {});
+  check_labels(table.labels);
+  check_finite(table.value);
+  require(table.features >= 1, "a row has features");
+  require(table.value.size() == table.labels.value.size() * static_cast<std::size_t>(table.features),
+          "as many values as rows and features");
+  require(table.header.empty() || table.header.size() == static_cast<std::size_t>(table.features) + 1,
+          "a header names every column");
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void libsvm(std::span<const std::byte> bytes) try {
+  const LibsvmTable table = read_libsvm(Source(bytes, "fuzz"), {});
+  check_labels(table.labels);
+  check_finite(table.value);
+  require(table.row_begin.size() == table.labels.value.size() + 1 && table.row_begin.front() == 0,
+          "one offset a row and one more");
+  require(static_cast<std::size_t>(table.row_begin.back()) == table.column.size() &&
+              table.column.size() == table.value.size(),
+          "arrays agree");
+  for (std::size_t row = 0; row + 1 < table.row_begin.size(); ++row) {
+    const auto begin = static_cast<std::size_t>(table.row_begin[row]);
+    const auto end = static_cast<std::size_t>(table.row_begin[row + 1]);
+    require(sound_row(std::span(table.column).subspan(begin, end - begin), table.features),
+            "columns ascend within range");
+  }
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void npy(std::span<const std::byte> bytes) try {
+  const NpyArray array = read_npy(Source(bytes, "fuzz"));
+  std::size_t elements = 1;
+  for (const std::uint64_t extent : array.shape) elements *= extent;
+  require(array.bytes.size() + array.floats.size() == elements, "as many elements as the shape says");
+  require(array.bytes.empty() || array.floats.empty(), "bytes or floats");
+  check_finite(array.floats);
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 
@@ -103,6 +160,27 @@ void model(std::span<const std::byte> bytes) try {
   for (const Index to : model.input_of) require(to < model.layers.front().inputs(), "inputs lead to inputs");
   for (const Index to : model.output_of)
     require(to < model.layers.back().outputs(), "outputs come from neurons");
+  for (const auto* scaling : {&model.input_mean, &model.input_scale}) {
+    check_finite(*scaling);
+    require(scaling->size() <= 1 || scaling->size() == model.inputs(), "one scaling for all inputs or each");
+  }
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void config(std::span<const std::byte> bytes) try {
+  const TrainConfig config = parse_config(Source(bytes, "fuzz"), {});
+  check_settings(config.options);
+  const std::string text = to_toml(config);
+  TrainConfig again;
+  try {
+    again = parse_config(Source(std::as_bytes(std::span(text)), "written"), {});
+  } catch (const Error& error) {
+    throw std::logic_error(error.what());
+  }
+  require(again.options == config.options, "settings survive writing and reading");
+  require(again.data.source == config.data.source && again.data.label_column == config.data.label_column &&
+              again.data.test_share == config.data.test_share && again.data.seed == config.data.seed,
+          "so does where the data come from");
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 

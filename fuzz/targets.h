@@ -10,7 +10,11 @@ namespace filigree::fuzz {
 void layer_tsv(std::span<const std::byte> bytes);
 void images_tsv(std::span<const std::byte> bytes);
 void idx(std::span<const std::byte> bytes);
+void csv(std::span<const std::byte> bytes);
+void libsvm(std::span<const std::byte> bytes);
+void npy(std::span<const std::byte> bytes);
 void safetensors(std::span<const std::byte> bytes);
 void model(std::span<const std::byte> bytes);
+void config(std::span<const std::byte> bytes);
 
 }  // namespace filigree::fuzz

@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels"; do
+                   "generate challenge-files" "bench challenge" "bench kernels" train fetch; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -201,6 +201,168 @@ case $2 in
     check test $((SECONDS - waited)) -le 15
     says err interrupted
     check test ! -e "$work/never.json"
+    ;;
+  train)
+    run 0 train --data digits:1000 --network 784-32-10 --epochs 4 --batch 50 --validation 0.1 --out "$work/run" \
+          --json "$work/t.json"
+    says out "784-32-10"; says out "dropped/grown"; says out "rows right"; says out "$work/run"
+    for file in model.safetensors metrics.jsonl config.toml checkpoint.safetensors; do
+      check test -s "$work/run/$file"
+    done
+    check test "$(wc -l < "$work/run/metrics.jsonl")" -eq 4
+    for field in test_accuracy test_loss sparsity nnz epochs seconds evolve_seconds layers inputs outputs connections \
+                 seed threads history train_loss validation_accuracy data processor; do
+      grep -q "\"$field\":" "$work/t.json" || { echo "FAILED: no $field in the JSON"; failures=1; }
+    done
+    # A tenth would be right by chance.
+    check awk -F'[:,]' '/^  "test_accuracy"/ { good = $2 > 0.3 && $2 <= 1 } END { exit !good }' "$work/t.json"
+    # The file says everything: the same network comes out, whatever the threads.
+    run 0 train --config "$work/run/config.toml" --threads 1 --out "$work/again" --quiet
+    check test ! -s "$work/out"
+    check cmp "$work/run/model.safetensors" "$work/again/model.safetensors"
+    run 0 info "$work/run/model.safetensors"; says out "2 layers"
+    # Without --network the data give the shape; without files nothing is written.
+    run 0 train --data digits:200 --epochs 1 --dense --json -
+    check test "$(head -c 1 "$work/out")" = "{"
+    check grep -q '"validation_accuracy": null' "$work/out"
+    run 0 train --data digits:200 --epochs 1 --test-every-epoch --no-free-lost
+    says out "784-256-256-256-10"; says out "--out RUN"; check grep -q ' test ' "$work/out"
+    # Defaults < preset < file < command line; a preset of the command line beats the file's.
+    printf 'preset = "best"\nepochs = 2\nnetwork = [784, 16, 10]\n[data]\nsource = "digits:200"\n' > "$work/c.toml"
+    run 0 train --config "$work/c.toml" --out "$work/p1" --lr 0.05
+    check grep -q '^weight-decay = 0.0007' "$work/p1/config.toml"
+    check grep -q '^lr = 0.05' "$work/p1/config.toml"
+    check grep -q '^epochs = 2 ' "$work/p1/config.toml"
+    run 0 train --config "$work/c.toml" --out "$work/p2" --preset fast --epochs 1 --data digits:300
+    check grep -q '^weight-decay = 0.0003' "$work/p2/config.toml"
+    check grep -q '^epochs = 1 ' "$work/p2/config.toml"
+    check grep -q '^source = "digits:300"' "$work/p2/config.toml"
+    run 0 train --data digits:200 --network 784-20-10 --epochs 1 --distribution densities --densities 0.5,0.25 \
+          --json "$work/d.json"
+    check grep -q '"connections": 7840' "$work/d.json"
+    # Comma-separated tables.
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "$((i % 2)),$i,$((i * i))"; done > "$work/t.csv"
+    run 0 train --data "csv:$work/t.csv" --epochs 2 --network 2-4-2 --batch 4 --sparsity 0.3 --test-share 0.25 --data-seed 3
+    # Output into a pipe that closes, or onto a full disk.
+    "$program" train --data digits:200 --network 784-16-10 --epochs 1 | head -n 1 > /dev/null
+    code=0; "$program" train --data digits:200 --network 784-16-10 --epochs 1 > /dev/full 2> "$work/err" || code=$?
+    check test "$code" -eq 1
+    ;;
+  train-errors)
+    run 2 train; says err --data
+    run 2 train --data digits:200 --sparsity 1.5; says err "from 0 to below 1"
+    run 2 train --data digits:200 --sparsity half; says err half
+    run 2 train --data digits:200 --init best; says err "he, glorot or ertl"
+    run 2 train --data digits:200 --network 784; says err "two or more"
+    run 2 train --data digits:200 --network 784-x-10; says err "'x'"
+    run 2 train --data digits:200 --network 784-0-10; says err "from 1"
+    run 2 train --data digits:200 --densities 0.5,,1; says err densities
+    run 2 train --data digits:200 --epochs 0; says err epochs
+    run 2 train --data digits:200 --epochs 1.5; says err "whole number"
+    run 2 train --data digits:200 --seed -1; says err seed
+    run 2 train --data digits:200 --lr nan; says err nan
+    run 2 train --data digits:200 --test-share 1; says err "below 1"
+    run 2 train --data digits:200 --data-seed x
+    run 2 train --data digits:200 --preset worst; says err best
+    run 2 train --data digits:200 --dance
+    run 2 train --resume "$work/a" --out "$work/b"
+    run 2 train --resume "$work/a" --config "$work/b"
+    run 1 train --data "csv:$work/none.csv"; says err none.csv
+    run 1 train --data "mnist:$work/none"; says err none
+    run 1 train --data "dance:$work"; says err dance
+    run 1 train --data digits:200 --network 100-16-10; says err 100; says err 784
+    run 1 train --data digits:200 --network 784-16-3; says err 10
+    run 1 train --resume "$work/none"; says err none
+    run 1 train --config "$work/none.toml"; says err none.toml
+    # bad TEXT MESSAGE: a configuration of this text is refused.
+    bad() {
+      printf '%b\n' "$1" > "$work/bad.toml"
+      run 1 train --config "$work/bad.toml" --data digits:200 --out "$work/never"
+      says err "$2"
+      check test ! -e "$work/never"
+    }
+    bad 'lr = "high"' "bad.toml:1: lr is \"high\""
+    bad '\n\nrate = 1' "bad.toml:3: unknown key \"rate\""
+    bad 'sparsity = 1.0' "from 0 to below 1"
+    bad 'init = "best"' "he, glorot or ertl"
+    bad 'lr = ' "bad.toml:1"
+    bad 'lr = 1\nlr = 2' "bad.toml:2"
+    bad '[data]\nfile = "x"' "bad.toml:2"
+    bad 'preset = "worst"' "bad.toml:1"
+    bad '\x01\xff' "bad.toml"
+    # A directory that holds a run is not overwritten.
+    run 0 train --data digits:200 --network 784-16-10 --epochs 1 --out "$work/run"
+    run 1 train --data digits:200 --network 784-16-10 --epochs 1 --out "$work/run"; says err "$work/run"
+    run 1 train --data digits:200 --network 784-16-10 --epochs 1 --out /dev/null/run; says err /dev/null/run
+    run 1 train --data digits:200 --network 784-16-10 --epochs 1 --json "$work/no/such/place"; says err "$work/no"
+    ;;
+  train-resume)
+    settings="--data digits:2000 --network 784-64-64-10 --epochs 60 --validation 0.1 --dropout 0.1 --update-every 20"
+    run 0 train $settings --out "$work/whole" --quiet
+    # Stopped by Ctrl-C after a few epochs, then continued: the same network, bit for bit.
+    "$program" train $settings --out "$work/halved" > "$work/out" 2> "$work/err" &
+    pid=$!
+    for ((i = 0; i < 600; ++i)); do
+      [ "$(wc -l 2> /dev/null < "$work/halved/metrics.jsonl")" -ge 3 ] 2> /dev/null && break
+      sleep 0.1
+    done
+    kill -INT $pid
+    code=0; waited=$SECONDS; wait $pid || code=$?
+    check test "$code" -eq 1
+    check test $((SECONDS - waited)) -le 15
+    says err "filigree train --resume $work/halved"
+    check test ! -e "$work/halved/model.safetensors"
+    check test "$(wc -l < "$work/halved/metrics.jsonl")" -lt 60
+    # Other settings than those it began with are refused, and leave it as it is.
+    run 1 train --resume "$work/halved" --lr 0.5; says err lr
+    run 1 train --resume "$work/halved" --data digits:2001; says err "other data"
+    run 0 train --resume "$work/halved" --lr 0.1 --json "$work/r.json"
+    check cmp "$work/whole/model.safetensors" "$work/halved/model.safetensors"
+    check test "$(wc -l < "$work/halved/metrics.jsonl")" -eq 60
+    check grep -q '"epochs": 60' "$work/r.json"
+    # Without a directory there is nothing to go on from.
+    "$program" train --data digits:2000 --epochs 100000 > "$work/out" 2> "$work/err" &
+    pid=$!
+    sleep 2
+    kill -INT $pid
+    code=0; wait $pid || code=$?
+    check test "$code" -eq 1
+    says err interrupted; says err "--out RUN"
+    ;;
+  train-terminal)
+    command -v script > /dev/null || { echo "SKIPPED: no script(1) to make a terminal with"; exit 77; }
+    for columns in 200 80 40 12; do
+      script -qec "stty cols $columns; '$program' train --data digits:3000 --network 784-256-256-10 --epochs 8 --dense \
+        > '$work/out'" "$work/typescript" < /dev/null > /dev/null
+      check test "$(grep -c '%' "$work/out")" -ge 8  # the table has no escapes in it
+      check test "$(grep -c $'\x1b' "$work/out")" -eq 0
+      tr '\r' '\n' < "$work/typescript" | sed 's/\x1b\[K//g' | grep '^epoch' > "$work/err"
+      check test -s "$work/err"
+      check awk -v most=$((columns - 1)) 'length($0) > most { print "too long: " $0; bad = 1 } END { exit bad }' "$work/err"
+      [ $columns -lt 80 ] || { says err loss; says err nnz; }
+      [ $columns -lt 200 ] || { says err " left"; says err "samples/s"; says err "["; }
+      [ $columns -gt 40 ] || check test "$(grep -c ' left' "$work/err")" -eq 0
+    done
+    ;;
+  fetch)
+    export no_proxy=127.0.0.1
+    nobody=http://127.0.0.1:1/
+    run 2 fetch; says err name
+    run 2 fetch cifar; says err mnist
+    run 1 fetch mnist --out "$work/m" --mirror $nobody; says err "${nobody}train-images-idx3-ubyte.gz"
+    check test -z "$(ls "$work/m")"
+    run 1 fetch mnist --out "$work/m" --mirror "file://$work"; says err "http://"
+    echo other > "$work/m/train-images-idx3-ubyte"
+    run 1 fetch mnist --out "$work/m" --mirror $nobody; says err "move it away"; says err 6bbc9ace898e44ae57da46a324031adb
+    check grep -q other "$work/m/train-images-idx3-ubyte"
+    run 1 fetch mnist --out "$work/m/train-images-idx3-ubyte/below" --mirror $nobody; says err below
+    # What is there already needs no network.
+    fashion=/usr/share/datasets/fashion-mnist
+    if [ -d $fashion ]; then
+      run 0 fetch fashion --out $fashion --mirror $nobody --json "$work/f.json"
+      says out "already there"; says out "fashion:$fashion"
+      check test "$(grep -c '"already_there": true' "$work/f.json")" -eq 4
+    fi
     ;;
   bench)
     run 0 bench kernels --neurons 64 --repeat 1 --json "$work/k.json"

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "filigree/challenge.h"
+#include "filigree/fetch.h"
 #include "filigree/network.h"
 #include "filigree/plan.h"
+#include "filigree/predict.h"
 #include "filigree/runtime.h"
 #include "filigree/vocabulary.h"

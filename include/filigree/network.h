@@ -21,6 +21,7 @@ struct LayerArrays {
   std::vector<float> bias;  // outputs
   Activation activation = Activation::relu;
   float cap = std::numeric_limits<float>::infinity();  // relu: min(max(z, 0), cap)
+  float slope = 0;                                     // leaky_relu: z · slope below zero
 };
 
 struct LayerInfo {
@@ -32,7 +33,7 @@ struct LayerInfo {
   float smallest_weight = 0, largest_weight = 0;
   bool uniform = false;  // all weights are the same
   Activation activation = Activation::relu;
-  float cap = 0;
+  float cap = 0, slope = 0;
 };
 
 // A network that cannot be changed; copies share it.
@@ -45,7 +46,9 @@ class Network {
   Index outputs() const;
   Index layers() const;
   std::string describe() const;
-  bool compiled() const;  // inputs and outputs are mapped onto fewer ones
+  bool compiled() const;       // inputs and outputs are mapped onto fewer ones
+  bool scales_inputs() const;  // users give raw values
+  std::string loss() const;    // what it was trained for: "cross-entropy", "mse", or "" if it does not say
   LayerInfo layer_info(Index layer) const;
   const Impl& impl() const { return *impl_; }
 

@@ -87,6 +87,22 @@ struct TrainOptions {
   bool operator==(const TrainOptions&) const = default;
 };
 
+// A data set and how to train on it: what a TOML file holds.
+struct TrainConfig {
+  DataOptions data = {};
+  TrainOptions options = {};
+};
+
+// One member of TrainOptions, for help texts and forms.
+struct SettingInfo {
+  std::string_view name;   // as for_each_setting says it
+  std::string_view group;  // "network", "evolution", "learning"
+  std::string_view help;
+  std::string possible;  // "from 0 to below 1", "he, glorot or ertl"
+  std::string standard;  // its default, as text
+  bool yes_or_no = false;
+};
+
 // The words for each setting's values, in the order of its enumeration.
 template <typename T>
 struct Words;

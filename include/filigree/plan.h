@@ -1,6 +1,7 @@
 // Plans: networks made ready to run.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,8 +34,11 @@ class Plan {
 
   Index inputs() const;
   Index outputs() const;
-  // `inputs` holds rows × inputs() floats, row-major; the result rows × outputs().
+  // `inputs` holds rows × inputs() values, row-major, as they come: a model that scales its inputs does so
+  // itself. The result holds rows × outputs().
   std::vector<float> run(std::span<const float> inputs, const Observer& observer = {}) const;
+  std::vector<float> run(std::span<const std::uint8_t> inputs, const Observer& observer = {}) const;
+  const Impl& impl() const { return *impl_; }
 
  private:
   std::shared_ptr<const Impl> impl_;

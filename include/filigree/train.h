@@ -6,10 +6,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "filigree/network.h"
 #include "filigree/options.h"
+#include "filigree/reports.h"
 
 namespace filigree {
 
@@ -34,46 +36,6 @@ Data load_data(const DataOptions& options, const Observer& observer = {});
 // From arrays: `features` values a row, one label (0, 1, …) a row; without test rows.
 Data make_data(std::span<const float> values, std::span<const Index> labels, Index features);
 
-struct LayerReport {
-  Index inputs = 0, outputs = 0;
-  Offset connections = 0;
-};
-
-struct EpochReport {
-  std::int64_t epoch = 0;  // counted from 1
-  std::int64_t epochs = 0;
-  double lr = 0;                   // at the end of the epoch
-  double train_loss = 0;           // mean over the epoch's batches, as trained (dropout included)
-  double train_accuracy = 0;       // the same
-  double validation_accuracy = 0;  // NaN without a validation part
-  double validation_loss = 0;
-  double test_accuracy = 0;  // NaN unless this was the last epoch or asked for
-  Offset connections = 0;
-  double sparsity = 0;
-  Offset dropped = 0, grown = 0;  // in this epoch
-  Index dead_neurons = 0;         // hidden neurons without an input or without a reader
-  double seconds = 0;             // of this epoch's training
-  double evolve_seconds = 0;      // of those, for evolution
-  double samples_per_second = 0;
-};
-
-// A moment within an epoch, for a live view.
-struct StepReport {
-  std::int64_t epoch = 0, epochs = 0;
-  std::int64_t step = 0, steps = 0;  // of this epoch
-  double loss = 0, accuracy = 0;     // of this epoch so far
-  double last_accuracy = 0;          // validation or training accuracy of the last finished epoch
-  Offset connections = 0;
-  double samples_per_second = 0;
-  double seconds_left = 0;  // of the whole run
-};
-
-struct TrainObserver {
-  std::function<void(const EpochReport&)> epoch = {};
-  std::function<void(const StepReport&)> step = {};  // a few times a second
-  std::stop_token stop = {};  // the run stops after the step it is in, with a checkpoint
-};
-
 struct TrainRun {
   Network network;
   TrainOptions options;
@@ -91,7 +53,7 @@ struct TrainRun {
 // Where a run leaves its files: model.safetensors, metrics.jsonl, config.toml, checkpoint.safetensors.
 struct RunDirectory {
   std::filesystem::path path = {};  // empty: no files
-  bool resume = false;              // go on from its checkpoint; settings must be the same, epochs may grow
+  bool resume = false;              // go on from its checkpoint; all settings must be the same
   bool test_every_epoch = false;    // for curves; never used for choices
 };
 
@@ -102,12 +64,14 @@ TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory
 // The settings behind a preset's name: "ertl", "best", "fast".
 TrainOptions preset_options(const std::string& name);
 
-// TOML: a `preset` key is applied first, then the others. Unknown keys and wrong types are errors with their
-// line.
-struct TrainConfig {
-  DataOptions data;
-  TrainOptions options;
-};
+// What there is to set, in the order of for_each_setting.
+std::vector<SettingInfo> setting_infos();
+// Sets one of them from text: "0.9", "he", "true", "784-256-10" (network), "0.1,0.2" (densities). Throws
+// std::invalid_argument that says what is possible.
+void apply_setting(TrainOptions& options, std::string_view name, std::string_view text);
+
+// TOML: a `preset` key is applied first, then the others; it gives way to a preset that `defaults` carries.
+// Unknown keys, wrong types and values out of range are errors with their line.
 TrainConfig read_config(const std::filesystem::path& path, const TrainConfig& defaults = {});
 std::string to_toml(const TrainConfig& config);
 

@@ -128,7 +128,7 @@ TEST(Plan, ComputesWhatTheNetworkSays) {
   EXPECT_EQ(plan.run(std::vector<float>{1, 2, 10, 0}), (std::vector<float>{2, 2, 7, 8, 8, 7}));
   EXPECT_THROW(plan.run(std::vector<float>{1, 2, 3}), std::invalid_argument);
   EXPECT_THROW(plan.run(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN()}), Error);
-  EXPECT_TRUE(plan.run({}).empty());
+  EXPECT_TRUE(plan.run(std::vector<float>{}).empty());
 }
 
 TEST(Plan, KeepsWhatIsNotFinite) {

@@ -164,6 +164,7 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
   CompiledNetwork compiled = compile_network(network, observer, keep_ordered);
   prepared.connections = compiled.original_connections;
   prepared.compiled_connections = compiled.connections();
+  // Zeros that stay zeros in spite of biases below zero: that is relu.
   prepared.plan.monotone =
       !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
         return f.nonnegative && f.zero_stays_zero && f.biases_negative;

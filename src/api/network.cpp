@@ -37,6 +37,13 @@ bool Network::compiled() const {
   return !impl_->input_of.empty();
 }
 
+bool Network::scales_inputs() const {
+  return !impl_->input_mean.empty() || !impl_->input_scale.empty();
+}
+std::string Network::loss() const {
+  return impl_->loss;
+}
+
 LayerInfo Network::layer_info(Index l) const {
   if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
   const Layer layer = impl_->source->layer(l);
@@ -46,6 +53,7 @@ LayerInfo Network::layer_info(Index l) const {
   info.connections = layer.weights.nnz();
   info.activation = layer.activation;
   info.cap = layer.cap;
+  info.slope = layer.slope;
   info.distinct_neurons = static_cast<Index>(find_distinct_rows(layer).first.size());
   std::vector<char> read(static_cast<std::size_t>(layer.inputs()), 0);
   for (const Index c : layer.weights.column) read[static_cast<std::size_t>(c)] = 1;
@@ -73,7 +81,8 @@ Network make_network(std::vector<LayerArrays> layers) {
     made.push_back({{l.outputs, l.inputs, std::move(l.row_begin), std::move(l.column), std::move(l.value)},
                     std::move(l.bias),
                     l.activation,
-                    l.cap});
+                    l.cap,
+                    l.slope});
   return wrap(std::make_shared<MemoryLayers>(std::move(made)));
 }
 
@@ -97,14 +106,16 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   if (model.layers.front().inputs() == 0 && model.input_of.empty())
     fail("{}: the network has no inputs", path.string());
   auto source = std::make_shared<MemoryLayers>(std::move(model.layers), path.string());
-  return Network(std::make_shared<Network::Impl>(Network::Impl{std::move(source), std::move(model.input_of),
-                                                               std::move(model.output_of),
-                                                               std::move(model.output_constant)}));
+  return Network(std::make_shared<Network::Impl>(
+      Network::Impl{std::move(source), std::move(model.input_of), std::move(model.output_of),
+                    std::move(model.output_constant), std::move(model.input_mean),
+                    std::move(model.input_scale), std::move(model.loss)}));
 }
 
 void save(const Network& network, const std::filesystem::path& path, const Observer& observer) {
   const Network::Impl& impl = network.impl();
-  Model model{{}, impl.input_of, impl.output_of, impl.output_constant};
+  Model model{
+      {}, impl.input_of, impl.output_of, impl.output_constant, impl.input_mean, impl.input_scale, impl.loss};
   for (Index l = 0; l < network.layers(); ++l) {
     observer.check_stop();
     observer.report("layers", l, network.layers(), "layers");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "filigree/network.h"
@@ -15,6 +16,9 @@ struct Network::Impl {
   std::vector<Index> input_of;
   std::vector<Index> output_of;
   std::vector<float> output_constant;
+  // Of any; see Model.
+  std::vector<float> input_mean = {}, input_scale = {};
+  std::string loss = {};
 };
 
 }  // namespace filigree

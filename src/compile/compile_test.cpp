@@ -102,6 +102,22 @@ TEST(Compile, FoldsConstantNeuronsIntoTheirReadersBiases) {
   EXPECT_LT(largest_difference(layers, compiled), 1e-6);
 }
 
+TEST(Compile, FoldsConstantsThroughTheirActivation) {
+  // Neuron 0 reads nothing: it is sigmoid(0) = 0.5, then leaky_relu(-3) = 0.75.
+  std::vector<Layer> layers = {make_layer({2, 1, {0, 0, 1}, {0}, {1}}, {0, 0}),
+                               make_layer({1, 2, {0, 2}, {0, 1}, {4, 1}}, {1})};
+  layers[0].activation = Activation::sigmoid;
+  EXPECT_EQ(compile_network(MemoryLayers(layers), {}).layers[1].bias, std::vector<float>{3});
+  layers[0].activation = Activation::leaky_relu;
+  layers[0].slope = -0.25f;
+  layers[0].bias = {-3, 0};
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  EXPECT_EQ(compiled.layers[1].bias, std::vector<float>{4});
+  EXPECT_EQ(compiled.layers[0].activation, Activation::leaky_relu);
+  EXPECT_EQ(compiled.layers[0].slope, -0.25f);
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
 TEST(Compile, DropsWeightsThatCancel) {
   const std::vector<Layer> layers = {
       make_layer({2, 1, {0, 1, 2}, {0, 0}, {2, 2}}, {0, 0}),
@@ -148,6 +164,8 @@ TEST(Compile, KeepsTheOutputsOfAnyNetwork) {
       std::vector<float> bias(static_cast<std::size_t>(next));
       for (float& b : bias) b = static_cast<float>(random.below(3)) - 1;
       layers.push_back(make_layer(std::move(w), std::move(bias), random.below(2) == 0 ? 3.0f : kNoCap));
+      layers.back().activation = static_cast<Activation>(random.below(kActivationNames.size()));
+      layers.back().slope = 0.5f - static_cast<float>(random.below(2));
       width = next;
     }
     CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
@@ -165,6 +183,16 @@ TEST(Compile, ReducesRadixNetAsItsRecipeSays) {
     EXPECT_EQ(compiled.layers[l].weights.nnz(), l == 5 ? 64 : 128) << l;
   }
   EXPECT_EQ(compiled.original_connections, 6 * 32768);
+}
+
+TEST(Facts, SpeakOfSaturationOfReluOnly) {
+  Layer layer = RadixNet(64, 1, 1).layer(0);
+  for (const Activation activation :
+       {Activation::identity, Activation::leaky_relu, Activation::sigmoid, Activation::tanh}) {
+    layer.activation = activation;
+    EXPECT_FALSE(facts_of(layer, 32).saturation_stays);
+    EXPECT_FALSE(facts_of(layer, 32).zero_stays_zero) << "its biases are not zero";
+  }
 }
 
 TEST(Facts, KnowWhenSaturationStays) {

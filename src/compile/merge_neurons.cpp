@@ -43,11 +43,6 @@ class RowTable {
   std::unordered_map<std::uint64_t, Index> table_;
 };
 
-float activate(const Layer& layer, double z) {
-  if (layer.activation == Activation::relu) z = std::clamp(z, 0.0, static_cast<double>(layer.cap));
-  return static_cast<float>(z);
-}
-
 }  // namespace
 
 DistinctRows find_distinct_rows(const Layer& layer) {
@@ -80,6 +75,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
   Layer merged;
   merged.activation = layer.activation;
   merged.cap = layer.cap;
+  merged.slope = layer.slope;
   merged.weights.cols = width_;
   const CsrView w = layer.weights.view();
 
@@ -123,7 +119,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     const double bias = static_cast<double>(own_bias) + folded;
     if (columns.empty()) {
       place_of_kind[kind] = -1;
-      constant_of_kind[kind] = activate(layer, bias);
+      constant_of_kind[kind] = static_cast<float>(activate(layer, bias));
       continue;
     }
     const auto bias_value = static_cast<float>(bias);

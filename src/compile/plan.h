@@ -13,8 +13,8 @@ struct PlanLayer {
   PackedMatrix weights;
   std::vector<float> bias;
   Activation activation = Activation::relu;
-  float cap = kNoCap;
-  bool zero_stays_zero = false;   // relu, and no bias above zero
+  float cap = kNoCap, slope = 0;
+  bool zero_stays_zero = false;   // see network/layer.h
   bool saturation_stays = false;  // see LayerFacts
   // How far, relative to the sum before the bias, the sum computed here may be from the one computed in the
   // order of the original network: for bracketing (see infer/categories.h).

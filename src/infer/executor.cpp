@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "infer/panel_layer.h"
 #include "infer/panel_store.h"
 #include "kernels/count_bits.h"
 #include "kernels/spmm.h"
@@ -136,10 +137,10 @@ class Worker {
   }
 
   std::uint32_t run_layer(const PlanLayer& layer, std::size_t l, std::uint32_t occupied) {
-    Epilogue epilogue{layer.bias, layer.activation, layer.cap, 1.0f};
-    if (shared_.options.bracket == Bracket::above) epilogue.scale = 1.0f + layer.slack;
-    if (shared_.options.bracket == Bracket::below) epilogue.scale = 1.0f - layer.slack;
-    spmm_panel(layer.weights, epilogue, current_.values.data(), spare_.data(), range_);
+    float scale = 1.0f;
+    if (shared_.options.bracket == Bracket::above) scale = 1.0f + layer.slack;
+    if (shared_.options.bracket == Bracket::below) scale = 1.0f - layer.slack;
+    run_panel_layer(layer, scale, current_.values.data(), spare_.data(), range_);
     std::swap(current_.values, spare_);
     const auto at = static_cast<std::size_t>(segment_.first) + l;
     tally_.computed[at] += std::popcount(occupied);
@@ -154,13 +155,16 @@ class Worker {
   }
 
   bool is_zero(const PlanLayer& layer, int lane) const {
-    if (std::isnan(range_.highest[lane])) {  // something was not finite: look
-      for (Index n = 0; n < layer.outputs(); ++n)
-        if (current_.values[static_cast<std::size_t>(n) * kLanes + static_cast<std::size_t>(lane)] != 0)
-          return false;  // NaN, too
-      return true;
-    }
-    return range_.highest[lane] <= 0 && (layer.activation == Activation::relu || range_.lowest[lane] >= 0);
+    const bool finite = !std::isnan(range_.highest[lane]);
+    if (finite && layer.activation == Activation::relu) return range_.highest[lane] <= 0;
+    if (finite && (layer.activation == Activation::identity || layer.activation == Activation::tanh))
+      return range_.highest[lane] <= 0 && range_.lowest[lane] >= 0;
+    // What leaky_relu and sigmoid make of a sum below zero may underflow, a slope may be 0, and of what was
+    // not finite the range says nothing: look.
+    for (Index n = 0; n < layer.outputs(); ++n)
+      if (current_.values[static_cast<std::size_t>(n) * kLanes + static_cast<std::size_t>(lane)] != 0)
+        return false;  // NaN, too
+    return true;
   }
 
   // Rows all at the cap, which every later layer keeps there, are done: they end non-zero.

@@ -106,6 +106,29 @@ TEST(Executor, KeepsRowOrderWhenRowsDieWhateverTheThreads) {
   set_threads(0);
 }
 
+TEST(Executor, AgreesWithTheReferenceWhateverTheActivation) {
+  for (std::size_t a = 0; a < kActivationNames.size(); ++a) {
+    for (const float bias : {0.0f, -0.05f}) {
+      for (const float slope : {0.1f, -0.1f, 0.0f}) {
+        std::vector<Layer> layers = random_network(20, 5, bias, 3).all();
+        for (Layer& layer : layers) {
+          layer.activation = static_cast<Activation>(a);
+          layer.slope = slope;
+        }
+        const MemoryLayers network(std::move(layers));
+        const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
+        const InputRows inputs = random_inputs(70, 20, 0.1, 8);  // some rows are zero from the start
+        const auto expected = reference_outputs(network, inputs, all_rows(inputs), {});
+        const auto found = run_outputs(*plan, inputs, 20);
+        for (std::size_t i = 0; i < expected.size(); ++i)
+          ASSERT_NEAR(found.values[i], expected[i], 1e-4) << kActivationNames[a] << ' ' << bias << ' ' << i;
+        EXPECT_EQ(found.result.live, reference_categories(network, inputs, all_rows(inputs), {}))
+            << kActivationNames[a] << ' ' << bias << ' ' << slope;
+      }
+    }
+  }
+}
+
 TEST(Executor, KeepsDeadRowsWhereABiasCanWakeThem) {
   // Every row is zero after layer 1 and one again after layer 2.
   std::vector<Layer> layers = {{{2, 2, {0, 1, 2}, {0, 1}, {1, 1}}, {-100, -100}, Activation::relu, 6},

@@ -46,8 +46,7 @@ std::vector<double> apply(const Layer& layer, const Rows& rows, double scale = 1
       }
       for (std::size_t b = 0; b < rows.count; ++b) {
         out[b] = out[b] * scale + static_cast<double>(layer.bias[j]);
-        if (layer.activation == Activation::relu)
-          out[b] = std::min(std::max(out[b], 0.0), static_cast<double>(layer.cap));
+        out[b] = activate(layer, out[b]);
       }
     }
   });

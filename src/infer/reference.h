@@ -16,9 +16,10 @@ std::vector<Index> reference_categories(const LayerSource& network, const InputR
                                         std::span<const Index> rows, const Observer& observer,
                                         double scale = 1);
 
-// What an engine that computes in float may answer. For a monotone network (no negative weight, no positive
-// bias, relu), sums scaled down by the rounding of a float sum give the rows that every order of summation
-// keeps alive, scaled up those that some order may. For other networks both are what the reference finds.
+// What an engine that computes in float may answer. In a monotone network no weight is negative and zeros
+// stay zeros: relu rises, and the other activations are given sums from 0 on, where they rise too. There sums
+// scaled down by the rounding of a float sum give the rows that every order of summation keeps alive, scaled
+// up those that some order may. For other networks both are what the reference finds.
 struct ReferenceVerdict {
   std::vector<Index> alive;
   std::vector<Index> possibly_alive;

@@ -31,11 +31,23 @@ TEST(FuzzCorpus, ImagesAreReadOrRefused) {
 TEST(FuzzCorpus, IdxFilesAreReadOrRefused) {
   replay("idx", fuzz::idx);
 }
+TEST(FuzzCorpus, CsvFilesAreReadOrRefused) {
+  replay("csv", fuzz::csv);
+}
+TEST(FuzzCorpus, LibsvmFilesAreReadOrRefused) {
+  replay("libsvm", fuzz::libsvm);
+}
+TEST(FuzzCorpus, NpyFilesAreReadOrRefused) {
+  replay("npy", fuzz::npy);
+}
 TEST(FuzzCorpus, SafetensorsAreReadOrRefused) {
   replay("safetensors", fuzz::safetensors);
 }
 TEST(FuzzCorpus, ModelsAreReadOrRefused) {
   replay("model", fuzz::model);
+}
+TEST(FuzzCorpus, ConfigurationsAreReadOrRefused) {
+  replay("config", fuzz::config);
 }
 
 #else

@@ -4,8 +4,13 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/activation.h"
 
 namespace filigree {
+
+double activate(const Layer& layer, double z) {
+  return activation_reference(layer.activation, double{layer.slope}, double{layer.cap}, z);
+}
 
 Index largest_fan_in(const Layer& layer) {
   std::size_t largest = 0;
@@ -15,8 +20,9 @@ Index largest_fan_in(const Layer& layer) {
 }
 
 bool zero_stays_zero(const Layer& layer) {
-  return layer.activation == Activation::relu &&
-         std::ranges::all_of(layer.bias, [](float b) { return b <= 0; });
+  if (layer.activation == Activation::sigmoid) return false;
+  const bool below_too = layer.activation == Activation::relu;
+  return std::ranges::all_of(layer.bias, [&](float b) { return b == 0 || (below_too && b < 0); });
 }
 
 void validate(const Layer& layer, std::string_view what) {
@@ -29,6 +35,7 @@ void validate(const Layer& layer, std::string_view what) {
     if (!std::isfinite(layer.bias[n])) fail("{}: bias of neuron {} is {}", what, n, layer.bias[n]);
   if (layer.activation == Activation::relu && !(layer.cap > 0))
     fail("{}: the cap {} is not positive", what, layer.cap);
+  if (!std::isfinite(layer.slope)) fail("{}: the slope is {}", what, layer.slope);
 }
 
 }  // namespace filigree

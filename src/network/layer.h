@@ -15,15 +15,20 @@ struct Layer {
   std::vector<float> bias;  // one per output neuron
   Activation activation = Activation::relu;
   float cap = kNoCap;  // relu: min(max(z, 0), cap)
+  float slope = 0;     // leaky_relu: z · slope below zero; any sign
 
   Index inputs() const { return weights.cols; }
   Index outputs() const { return weights.rows; }
   bool operator==(const Layer&) const = default;
 };
 
+// What a neuron of the layer makes of its sum.
+double activate(const Layer& layer, double z);
+
 Index largest_fan_in(const Layer& layer);
 
-// Does a row of zeros come out as zeros? (relu, and no bias above zero)
+// Does a row of zeros come out as zeros? relu: no bias is above zero; sigmoid: never; others: every bias is
+// zero.
 bool zero_stays_zero(const Layer& layer);
 
 // Throws Error if the parts do not fit or a number is not finite; `what` names the layer.

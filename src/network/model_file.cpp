@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <list>
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
+#include "filigree/options.h"
+#include "io/message_text.h"
 #include "io/safetensors.h"
 
 namespace filigree {
@@ -12,10 +17,7 @@ namespace filigree {
 namespace {
 
 constexpr const char* kFormat = "filigree model 1";
-
-std::string_view activation_name(Activation activation) {
-  return activation == Activation::relu ? "relu" : "identity";
-}
+constexpr auto& kLosses = Words<Loss>::words;
 
 template <typename T>
 T parse(const TensorFile& file, const std::string& key) {
@@ -57,15 +59,25 @@ Layer read_layer(const TensorFile& file, std::size_t l) {
   layer.weights.value = read_repeated(file, prefix + "value", layer.weights.column.size());
   layer.bias = read_repeated(file, prefix + "bias", row_begin.size() - 1);
   const std::string& activation = file.metadata(prefix + "activation");
-  if (activation == "relu") {
-    layer.activation = Activation::relu;
-  } else if (activation == "identity") {
-    layer.activation = Activation::identity;
-  } else {
-    fail("{}: {}activation is \"{}\"; known are relu and identity", file.name(), prefix, activation);
-  }
+  const auto known = std::ranges::find(kActivationNames, activation);
+  if (known == kActivationNames.end())
+    fail("{}: {}activation is {}; known are {}", file.name(), prefix, in_quotes(activation),
+         fmt::join(kActivationNames, ", "));
+  layer.activation = static_cast<Activation>(known - kActivationNames.begin());
   layer.cap = parse<float>(file, prefix + "cap");
+  if (layer.activation == Activation::leaky_relu) layer.slope = parse<float>(file, prefix + "slope");
   return layer;
+}
+
+// One value, or one per outer input; nothing if there is no such tensor.
+std::vector<float> read_scaling(const TensorFile& file, const std::string& tensor, std::size_t inputs) {
+  if (!file.contains(tensor)) return {};
+  const auto values = file.get<float>(tensor);
+  if (values.size() != 1 && values.size() != inputs)
+    fail("{}: {} holds {} values for {} inputs", file.name(), tensor, values.size(), inputs);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i])) fail("{}: {}[{}] is {}", file.name(), tensor, i, values[i]);
+  return {values.begin(), values.end()};
 }
 
 void check_map(const TensorFile& file, const char* name, std::span<const Index> map, Index end) {
@@ -104,6 +116,14 @@ Model read_model(Source source) {
     model.output_of.assign(output_of.begin(), output_of.end());
     model.output_constant.assign(constant.begin(), constant.end());
   }
+  model.input_mean = read_scaling(file, "input.mean", model.inputs());
+  model.input_scale = read_scaling(file, "input.scale", model.inputs());
+  if (file.metadata().contains("loss")) {
+    model.loss = file.metadata("loss");
+    if (!std::ranges::count(kLosses, model.loss))
+      fail("{}: metadata loss is {}; known are {}", file.name(), in_quotes(model.loss),
+           fmt::join(kLosses, ", "));
+  }
   return model;
 }
 
@@ -121,6 +141,8 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     metadata[prefix + "inputs"] = std::to_string(layer.inputs());
     metadata[prefix + "activation"] = activation_name(layer.activation);
     metadata[prefix + "cap"] = fmt::format("{}", layer.cap);
+    if (layer.activation == Activation::leaky_relu)
+      metadata[prefix + "slope"] = fmt::format("{}", layer.slope);
     tensors[prefix + "row_begin"] = tensor_view(std::span(layer.weights.row_begin));
     if (layer.inputs() <= 65536) {
       narrow.emplace_back(layer.weights.column.begin(), layer.weights.column.end());
@@ -136,6 +158,9 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     tensors["output_of"] = tensor_view(std::span(model.output_of));
     tensors["output_constant"] = tensor_view(std::span(model.output_constant));
   }
+  if (!model.input_mean.empty()) tensors["input.mean"] = tensor_view(std::span(model.input_mean));
+  if (!model.input_scale.empty()) tensors["input.scale"] = tensor_view(std::span(model.input_scale));
+  if (!model.loss.empty()) metadata["loss"] = model.loss;
   write_safetensors(path, metadata, tensors);
 }
 

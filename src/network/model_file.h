@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "io/source.h"
@@ -16,11 +17,20 @@ struct Model {
   std::vector<Index> input_of;         // per outer input: the input it is added to, or -1
   std::vector<Index> output_of;        // per outer output: the neuron that holds it, or -1
   std::vector<float> output_constant;  // its value where output_of is -1
+  // What is done to each outer input before everything else: (x - mean) * scale. Each is empty, one value for
+  // all inputs, or one per outer input.
+  std::vector<float> input_mean = {}, input_scale = {};
+  std::string loss = {};  // what it was trained for: "cross-entropy", "mse", or "" if that is not known
+
+  std::size_t inputs() const {  // outer ones
+    return input_of.empty() ? static_cast<std::size_t>(layers.front().inputs()) : input_of.size();
+  }
 };
 
 // Per layer K, counted from 0: layers.K.row_begin (I64), .column (U16 if it fits, else I32), .value (F32; a
-// single one if all are equal), .bias (F32; a single one if all are equal). The metadata holds the format's
-// name and version, and per layer the inputs, the activation and the cap.
+// single one if all are equal), .bias (F32; a single one if all are equal). input.mean and input.scale (F32)
+// where inputs are scaled. The metadata holds the format's name and version, the loss, and per layer the
+// inputs, the activation, the cap, and the slope of a leaky-relu.
 Model read_model(const std::filesystem::path& path);
 Model read_model(Source source);
 void write_model(const std::filesystem::path& path, const Model& model);

@@ -78,6 +78,32 @@ TEST(MemoryLayers, KnowsWhetherZeroStaysZero) {
   EXPECT_FALSE(MemoryLayers({layer}).keeps_zero());
 }
 
+TEST(MemoryLayers, KnowsForWhichActivationsZeroStaysZero) {
+  const auto keeps = [](Activation activation, float bias) {
+    Layer layer = random_layer(5, 4, 1);
+    layer.activation = activation;
+    layer.slope = 0.1f;
+    std::ranges::fill(layer.bias, 0.0f);
+    layer.bias[3] = bias;
+    return MemoryLayers({layer}).keeps_zero();
+  };
+  for (const Activation activation : {Activation::identity, Activation::leaky_relu, Activation::tanh}) {
+    EXPECT_TRUE(keeps(activation, 0)) << activation_name(activation);
+    EXPECT_FALSE(keeps(activation, 0.1f)) << activation_name(activation);
+    EXPECT_FALSE(keeps(activation, -0.1f)) << activation_name(activation);
+  }
+  EXPECT_TRUE(keeps(Activation::relu, -0.1f));
+  EXPECT_FALSE(keeps(Activation::relu, 0.1f));
+  EXPECT_FALSE(keeps(Activation::sigmoid, 0));
+}
+
+TEST(MemoryLayers, RefusesASlopeThatIsNotFinite) {
+  Layer bad = random_layer(5, 4, 1);
+  bad.activation = Activation::leaky_relu;
+  bad.slope = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(error_of([&] { MemoryLayers({bad}, "net"); }), "net: layer 1: the slope is inf");
+}
+
 TEST(ChallengeFiles, ReadBackWhatTheGeneratorWrote) {
   const TestDirectory dir;
   const RadixNet net(64, 3, 9);
@@ -110,6 +136,54 @@ TEST(ModelFile, ReadsBackWhatItWrote) {
   EXPECT_EQ(back.input_of, model.input_of);
   EXPECT_EQ(back.output_of, model.output_of);
   EXPECT_EQ(back.output_constant, model.output_constant);
+}
+
+TEST(ModelFile, KeepsEveryActivationTheScalingAndTheLoss) {
+  const TestDirectory dir;
+  Model model;
+  for (const Activation activation : {Activation::identity, Activation::relu, Activation::leaky_relu,
+                                      Activation::sigmoid, Activation::tanh}) {
+    model.layers.push_back(random_layer(6, 6, static_cast<std::uint64_t>(activation)));
+    model.layers.back().activation = activation;
+    if (activation == Activation::leaky_relu) model.layers.back().slope = -0.1f;
+  }
+  model.input_mean = {1, 2, 3, 4, 5, 0.1f};
+  model.input_scale = {0.25f};
+  model.loss = "mse";
+  write_model(dir / "m.safetensors", model);
+  const Model back = read_model(dir / "m.safetensors");
+  EXPECT_EQ(back.layers, model.layers);
+  EXPECT_EQ(back.input_mean, model.input_mean);
+  EXPECT_EQ(back.input_scale, model.input_scale);
+  EXPECT_EQ(back.loss, "mse");
+}
+
+TEST(ModelFile, RefusesScalingAndLossesThatMakeNoSense) {
+  const TestDirectory dir;
+  const auto path = dir / "m.safetensors";
+  const auto refusal = [&](const auto& change) {
+    Model model;
+    model.layers = {random_layer(7, 5, 1)};
+    change(model);
+    write_model(path, model);
+    return error_of([&] { read_model(path); });
+  };
+  EXPECT_EQ(refusal([](Model& m) {
+              m.input_mean = {1, 2, 3};
+            }),
+            path.string() + ": input.mean holds 3 values for 5 inputs");
+  EXPECT_EQ(refusal([](Model& m) { m.input_scale = {std::numeric_limits<float>::quiet_NaN()}; }),
+            path.string() + ": input.scale[0] is nan");
+  EXPECT_EQ(refusal([](Model& m) { m.loss = "hinge"; }),
+            path.string() + ": metadata loss is \"hinge\"; known are cross-entropy, mse");
+  // Of a compiled model the outer inputs count.
+  EXPECT_EQ(refusal([](Model& m) {
+              m.input_of = {0, 1, 2, 3, 4, -1};
+              m.output_of = {0};
+              m.output_constant = {0};
+              m.input_mean = {1, 2, 3, 4, 5, 6};
+            }),
+            "");
 }
 
 TEST(ModelFile, StoresUniformNetworksInTwoBytesPerConnection) {

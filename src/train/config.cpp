@@ -35,8 +35,14 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // far more than all keys with comments
 
 std::string read_all(Source& source) {
-  std::string text(kMostBytes + 1, '\0');
-  text.resize(source.read(std::as_writable_bytes(std::span(text))));
+  constexpr std::size_t kChunk = 16384;
+  std::string text;
+  for (std::size_t got = kChunk; got == kChunk && text.size() <= kMostBytes;) {
+    const std::size_t begin = text.size();
+    text.resize(begin + kChunk);
+    got = source.read(std::as_writable_bytes(std::span(text)).subspan(begin));
+    text.resize(begin + got);
+  }
   if (text.size() > kMostBytes)
     fail("{}: longer than the {} bytes of any configuration", source.name(), kMostBytes);
   return text;

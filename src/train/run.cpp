@@ -242,7 +242,7 @@ class Run {
 
   void write_metrics() const {
     std::string lines;
-    for (const EpochReport& report : trainer_.state().history) lines += to_json_line(report) + "\n";
+    for (const EpochReport& report : trainer_.state().history) lines.append(to_json_line(report)).push_back('\n');
     write_text(files_.directory / "metrics.jsonl", lines);
   }
 

@@ -36,32 +36,32 @@ constexpr Setting kSettings[] = {
     {"stop-evolving", "share of all steps after which the topology stays", 0, 1},
     {"growth-batches", "batches whose gradients choose what grows", 1, 1e6},
     {"redistribute", "where dropped connections may grow again"},
-    {"final-sparsity", "reached by evolution; negative: it stays", -1, 1, Ends::high_open},
+    {"final-sparsity", "reached by evolution, negative: it stays", -1, 1, Ends::high_open},
     {"free-lost", "drop connections of neurons without inputs or readers"},
     {"threshold", "ertl: the first threshold of dropping", 0, kAny},
     {"threshold-share", "ertl: share of weights it is steered to drop", 0, 1},
     {"threshold-factor", "ertl: by which it changes after each evolution", 1, 1000},
     {"loss", "softmax with cross-entropy, or sigmoid with mean squared error"},
-    {"optimizer", "which optimizer"},
+    {"optimizer", "how gradients become steps"},
     {"lr", "learning rate", 0, 1000},
     {"schedule", "of the learning rate"},
     {"warmup-epochs", "over which the learning rate rises", 0, 1e9},
     {"step-epochs", "schedule step: every so many epochs", 1, 1e9},
     {"step-factor", "schedule step: the rate is multiplied by this", 0, 1},
-    {"momentum", "nesterov", 0, 1, Ends::high_open},
-    {"beta1", "adam, adamw", 0, 1, Ends::high_open},
-    {"beta2", "adam, adamw", 0, 1, Ends::high_open},
-    {"epsilon", "adam, adamw", 0, 1, Ends::low_open},
+    {"momentum", "of nesterov", 0, 1, Ends::high_open},
+    {"beta1", "of adam and adamw", 0, 1, Ends::high_open},
+    {"beta2", "of adam and adamw", 0, 1, Ends::high_open},
+    {"epsilon", "of adam and adamw", 0, 1, Ends::low_open},
     {"weight-decay", "pull of the weights to zero", 0, 1000},
     {"input-dropout", "share of inputs left out", 0, 1, Ends::high_open},
     {"dropout", "share of hidden neurons left out", 0, 1, Ends::high_open},
     {"label-smoothing", "share of the target spread over all classes", 0, 1, Ends::high_open},
-    {"clip-norm", "largest norm of the gradient; 0: any", 0, kAny},
+    {"clip-norm", "largest norm of the gradient, 0: any", 0, kAny},
     {"epochs", "passes over the training rows", 1, 1e9},
     {"batch", "rows per step", 1, 1 << 24},
-    {"slices", "parts of a batch that may run side by side; 0: by its size", 0, 1 << 16},
+    {"slices", "parts of a batch that may run side by side, 0: by its size", 0, 1 << 16},
     {"validation", "share of the training rows kept for validation", 0, 1, Ends::high_open},
-    {"patience", "epochs without a better validation accuracy before stopping; 0: never", 0, 1e9},
+    {"patience", "epochs without a better validation accuracy before stopping, 0: never", 0, 1e9},
     {"seed", "of all random choices", 0, 0x1p64},
 };
 
@@ -209,7 +209,7 @@ std::string fault_of_length(std::string_view name, std::size_t length) {
 
 std::string possible_numbers(std::string_view name) {
   const Setting& limits = setting(name);
-  if (limits.high >= 0x1p64) return limits.low == 0 ? "from 0" : fmt::format("from {}", limits.low);
+  if (limits.high >= 1e9) return fmt::format("from {}", limits.low);  // the end is far from any use
   if (limits.ends == Ends::low_open) return fmt::format("above {} and at most {}", limits.low, limits.high);
   return fmt::format("from {} to {}{}", limits.low, limits.ends == Ends::high_open ? "below " : "",
                      limits.high);

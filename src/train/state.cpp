@@ -213,7 +213,7 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
   metadata["best_accuracy"] = fmt::format("{}", state.best_accuracy);
   metadata["best_epoch"] = fmt::format("{}", state.best_epoch);
   std::string history;
-  for (const EpochReport& report : state.history) history += to_json_line(report) + "\n";
+  for (const EpochReport& report : state.history) history.append(to_json_line(report)).push_back('\n');
   metadata["history"] = history;
   tensors.add("input.mean", state.scaling.mean);
   tensors.add("input.scale", state.scaling.scale);
@@ -221,7 +221,7 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
     const std::string prefix = fmt::format("layers.{}.", l);
     const TrainLayer& layer = state.layers[l];
     add_layer(tensors, prefix, layer);
-    metadata[prefix + "by_input"] = layer.by_input ? "1" : "0";
+    metadata[prefix + "by_input"] = fmt::format("{}", layer.by_input ? 1 : 0);
     metadata[prefix + "activation"] = fmt::format("{}", static_cast<int>(layer.activation));
     metadata[prefix + "slope"] = fmt::format("{}", layer.slope);
     metadata[prefix + "threshold"] = fmt::format("{}", layer.threshold);

@@ -1,0 +1,214 @@
+// filigree train: networks that are sparse from the first step to the last.
+#include "filigree/train.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/train_view.h"
+
+namespace filigree::cli {
+
+namespace {
+
+constexpr Index kHiddenNeurons = 256;  // of each of three hidden layers, where no network is given
+
+// One setting as the command line says it.
+struct SettingArgument {
+  std::string name, text;
+  CLI::Option* option = nullptr;
+};
+
+struct Arguments {
+  Common common;
+  DataArguments data;
+  std::vector<std::unique_ptr<SettingArgument>> settings;
+  std::string preset, config, out, resume;
+  bool test_every_epoch = false;
+};
+
+// Says with the option what is wrong with a value, before any work begins.
+CLI::Validator allowed(const std::function<void(const std::string&)>& attempt) {
+  return CLI::Validator(
+      [attempt](std::string& text) {
+        try {
+          attempt(text);
+          return std::string();
+        } catch (const std::invalid_argument& error) {
+          return std::string(error.what());
+        }
+      },
+      "");
+}
+
+void add_flag(CLI::App& app, Arguments& arguments, const SettingInfo& info, bool value) {
+  auto& setting = arguments.settings.emplace_back(std::make_unique<SettingArgument>());
+  setting->name = info.name;
+  setting->text = value ? "true" : "false";
+  const std::string help = value ? std::string(info.help) : fmt::format("do not {}", info.help);
+  setting->option = app.add_flag(fmt::format("--{}{}", value ? "" : "no-", info.name), help);
+  // The one that says the default is of use after a configuration that says the other.
+  setting->option->group(setting->text == info.standard ? "" : std::string(info.group));
+}
+
+void add_setting(CLI::App& app, Arguments& arguments, const SettingInfo& info) {
+  if (info.yes_or_no) {
+    add_flag(app, arguments, info, true);
+    add_flag(app, arguments, info, false);
+    return;
+  }
+  auto& setting = arguments.settings.emplace_back(std::make_unique<SettingArgument>());
+  setting->name = info.name;
+  const std::string standard =
+      info.name == "network" ? fmt::format("features-{0}-{0}-{0}-classes", kHiddenNeurons) : info.standard;
+  setting->option = app.add_option("--" + setting->name, setting->text,
+                                   fmt::format("{} ({}){}", info.help, info.possible,
+                                               standard.empty() ? "" : fmt::format(" [{}]", standard)))
+                        ->type_name(" ")
+                        ->group(std::string(info.group))
+                        ->check(allowed([name = setting->name](const std::string& text) {
+                          TrainOptions scratch;
+                          apply_setting(scratch, name, text);
+                        }));
+}
+
+// Defaults, then the preset, then the file, then the command line.
+TrainConfig settings_of(const Arguments& arguments) {
+  TrainConfig config;
+  if (!arguments.preset.empty()) {
+    config.options = preset_options(arguments.preset);
+    config.options.preset = arguments.preset;
+  }
+  if (!arguments.resume.empty()) {
+    config = read_config(std::filesystem::path(arguments.resume) / "config.toml", config);
+  } else if (!arguments.config.empty()) {
+    config = read_config(arguments.config, config);
+  }
+  config.data = arguments.data.over(config.data);
+  for (const auto& setting : arguments.settings)
+    if (setting->option->count() > 0) apply_setting(config.options, setting->name, setting->text);
+  if (config.data.source.empty())
+    throw std::invalid_argument(
+        "nothing to train on: give --data (digits needs no files), or a --config that names data");
+  return config;
+}
+
+void print_summary(const Common& common, const TrainRun& run, const Data& data,
+                   const std::string& directory) {
+  if (!std::isnan(run.test_accuracy))
+    print_line(common, "test",
+               fmt::format("{:.2f} % of {} rows right, loss {:.4f}", 100 * run.test_accuracy,
+                           with_commas(data.test_rows()), run.test_loss));
+  print_line(common, "network",
+             fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network),
+                         with_commas(run.connections), 100 * run.sparsity));
+  std::string layers;
+  for (const LayerReport& layer : run.layers)
+    layers += (layers.empty() ? "" : " + ") + with_commas(layer.connections);
+  print_line(common, "layers", layers);
+  print_line(common, "time",
+             fmt::format("{} for {} epochs{}, {:.1f} % of it evolution", short_seconds(run.seconds),
+                         run.epochs.size(), run.stopped_early ? " (stopped early)" : "",
+                         run.seconds > 0 ? 100 * run.evolve_seconds / run.seconds : 0.0));
+  print_line(common, "written",
+             directory.empty()
+                 ? "nothing; --out RUN keeps the model"
+                 : fmt::format("{}: model.safetensors, metrics.jsonl, config.toml, checkpoint.safetensors",
+                               directory));
+}
+
+nlohmann::json run_json(const TrainRun& run, const Data& data, const DataOptions& source) {
+  nlohmann::json layers = nlohmann::json::array(), history = nlohmann::json::array();
+  for (const LayerReport& layer : run.layers)
+    layers.push_back(
+        {{"inputs", layer.inputs}, {"outputs", layer.outputs}, {"connections", layer.connections}});
+  for (const EpochReport& epoch : run.epochs) history.push_back(to_json(epoch));
+  return {{"test_accuracy", run.test_accuracy},
+          {"test_loss", run.test_loss},
+          {"sparsity", run.sparsity},
+          {"nnz", run.connections},
+          {"epochs", run.epochs.size()},
+          {"stopped_early", run.stopped_early},
+          {"seconds", run.seconds},
+          {"evolve_seconds", run.evolve_seconds},
+          {"network", run.options.network},
+          {"layers", layers},
+          {"history", history},
+          {"seed", run.options.seed},
+          {"threads", threads()},
+          {"data", data.describe()},
+          {"source", source.source},
+          {"processor", processor_name()}};
+}
+
+TrainRun run_training(const Arguments& arguments, const Data& data, const TrainOptions& options,
+                      const RunDirectory& directory, const Context& context) {
+  TrainView view(arguments.common.quiet, directory.test_every_epoch);
+  try {
+    return train(data, options, directory, view.observer(context.stop));
+  } catch (const Cancelled&) {
+    if (directory.path.empty()) throw Error("interrupted; nothing is kept without --out RUN");
+    throw Error(fmt::format("interrupted; go on with: filigree train --resume {}", directory.path.string()));
+  }
+}
+
+int run(Arguments& arguments, const Context& context) {
+  const Common& common = arguments.common;
+  arguments.common.prepare();
+  TrainConfig config = settings_of(arguments);
+  const RunDirectory directory{.path = arguments.resume.empty() ? arguments.out : arguments.resume,
+                               .resume = !arguments.resume.empty(),
+                               .test_every_epoch = arguments.test_every_epoch};
+  const Data data = [&] {
+    ProgressDisplay display(common.quiet);
+    return load_data(config.data, display.observer(context.stop));
+  }();
+  TrainOptions& options = config.options;
+  if (options.network.empty())
+    options.network = {data.features(), kHiddenNeurons, kHiddenNeurons, kHiddenNeurons, data.classes()};
+  print_line(common, "data", data.describe());
+  print_line(common, "network",
+             fmt::format("{}, {}", shape_text(options.network),
+                         options.dense ? "dense"
+                                       : fmt::format("{:g} % sparse, evolving by {}", 100 * options.sparsity,
+                                                     word(options.evolve))));
+  print_line(common, "machine", fmt::format("{}, {}", processor_name(), threads_text(threads())));
+  if (!common.quiet) std::fflush(stdout);
+  const TrainRun result = run_training(arguments, data, options, directory, context);
+  print_summary(common, result, data, directory.path.string());
+  common.write_json(run_json(result, data, config.data));
+  return 0;
+}
+
+}  // namespace
+
+Run add_train(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command =
+      app.add_subcommand("train", "train a network that is sparse from the first step to the last");
+  arguments->data.add_to(*command);
+  CLI::Option* preset =
+      command->add_option("--preset", arguments->preset, "settings in one word: ertl, best or fast")
+          ->type_name("P")
+          ->check(allowed([](const std::string& name) { preset_options(name); }));
+  CLI::Option* config =
+      command->add_option("--config", arguments->config, "settings from a TOML file")->type_name("FILE");
+  CLI::Option* out =
+      command->add_option("--out", arguments->out, "directory for model, metrics, settings and checkpoints")
+          ->type_name("RUN");
+  command->add_option("--resume", arguments->resume, "go on with the run in this directory")
+      ->type_name("RUN")
+      ->excludes(preset)
+      ->excludes(config)
+      ->excludes(out);
+  command->add_flag("--test-every-epoch", arguments->test_every_epoch,
+                    "test after every epoch, for curves; no choice depends on it");
+  arguments->common.add_to(*command);
+  for (const SettingInfo& info : setting_infos()) add_setting(*command, *arguments, info);
+  return [arguments](const Context& context) { return run(*arguments, context); };
+}
+
+}  // namespace filigree::cli

@@ -1,0 +1,14 @@
+// What a public Data holds.
+#pragma once
+
+#include "data/dataset.h"
+#include "filigree/train.h"
+
+namespace filigree {
+
+struct Data::Impl {
+  Dataset dataset;
+  DataOptions options = {};  // where it came from, for a run's config.toml
+};
+
+}  // namespace filigree

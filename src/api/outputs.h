@@ -1,0 +1,18 @@
+// What a row of outputs says.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+// The largest output, the first of equals; -1 if one of them is NaN.
+inline Index best_output(std::span<const float> outputs) {
+  if (std::ranges::any_of(outputs, [](float o) { return std::isnan(o); })) return -1;
+  return static_cast<Index>(std::ranges::max_element(outputs) - outputs.begin());
+}
+
+}  // namespace filigree

@@ -1,0 +1,150 @@
+#include "filigree/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "api/network_impl.h"
+#include "api/outputs.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "filigree/options.h"
+#include "filigree/plan.h"
+#include "io/atomic_file.h"
+#include "io/csv.h"
+#include "io/idx.h"
+#include "io/npy.h"
+
+namespace filigree {
+
+namespace {
+
+// Bytes that tell the formats apart; a CSV file begins with neither.
+constexpr std::string_view kNpyStart = "\x93NUMPY";
+constexpr std::string_view kIdxStart{"\0\0", 2};
+
+void set_shape(InputTable& table, const std::string& name, std::size_t rows, std::size_t values) {
+  constexpr std::size_t kMost = 0x7fffffff;
+  const std::size_t columns = rows == 0 ? 0 : values / rows;
+  if (rows == 0 || columns == 0) fail("{}: no values", name);
+  if (rows > kMost || columns > kMost) fail("{}: {} rows of {} values", name, rows, columns);
+  table.rows = static_cast<Index>(rows);
+  table.columns = static_cast<Index>(columns);
+}
+
+InputTable read_table(std::string_view start, Source source, const Observer& observer) {
+  const std::string name = source.name();
+  InputTable table;
+  if (start.starts_with(kNpyStart)) {
+    NpyArray array = read_npy(std::move(source));
+    if (array.shape.size() < 2)
+      fail("{}: {} dimensions, but rows and columns are needed", name, array.shape.size());
+    table.bytes = std::move(array.bytes);
+    table.floats = std::move(array.floats);
+    set_shape(table, name, array.shape[0], table.bytes.size() + table.floats.size());
+  } else if (start.starts_with(kIdxStart)) {
+    IdxArray array = read_idx(std::move(source));
+    if (array.dims.size() < 2) fail("{}: one dimension, but rows and columns are needed", name);
+    table.bytes = std::move(array.data);
+    set_shape(table, name, array.dims[0], table.bytes.size());
+  } else {
+    CsvTable csv = read_csv(std::move(source), "", observer);
+    table.floats = std::move(csv.value);
+    set_shape(table, name, csv.labels.value.size(), table.floats.size());
+  }
+  return table;
+}
+
+// In double, from the largest output down, so that nothing overflows.
+void softmax(std::span<float> row) {
+  const auto largest = static_cast<double>(std::ranges::max(row));
+  double sum = 0;
+  for (const float o : row) sum += std::exp(static_cast<double>(o) - largest);
+  for (float& o : row) o = static_cast<float>(std::exp(static_cast<double>(o) - largest) / sum);
+}
+
+bool ends_with(const std::filesystem::path& path, std::string_view ending) {
+  return path.filename().string().ends_with(ending);
+}
+
+void write_csv(const std::filesystem::path& path, const Predictions& predictions) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  const auto width = static_cast<std::size_t>(predictions.outputs);
+  AtomicFile file(path);
+  fmt::memory_buffer text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "class");
+  for (std::size_t o = 0; o < width; ++o)
+    fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y', o);
+  text.push_back('\n');
+  for (std::size_t r = 0; r < static_cast<std::size_t>(predictions.rows); ++r) {
+    fmt::format_to(out, "{}", predictions.best[r]);
+    for (std::size_t o = 0; o < width; ++o) fmt::format_to(out, ",{}", predictions.values[r * width + o]);
+    text.push_back('\n');
+    if (text.size() < kBlock) continue;
+    file.write(std::string_view(text.data(), text.size()));
+    text.clear();
+  }
+  file.write(std::string_view(text.data(), text.size()));
+  file.commit();
+}
+
+}  // namespace
+
+InputTable read_inputs(const std::filesystem::path& path, const Observer& observer) {
+  const std::filesystem::path found = find_file(path).value_or(path);
+  char start[8] = {};
+  const auto begin_of = [&start](Source source) {
+    const std::size_t got = source.read(std::as_writable_bytes(std::span(start)));
+    return std::string_view(start, got);
+  };
+  if (std::filesystem::is_regular_file(found))
+    return read_table(begin_of(Source(found)), Source(found), observer);
+  // A pipe can be read only once.
+  std::vector<std::byte> contents;
+  Source source(found);
+  for (std::size_t got = 1, size = 0; got > 0; contents.resize(size)) {
+    contents.resize(size + std::max<std::size_t>(size, std::size_t{1} << 16));
+    got = source.read(std::span(contents).subspan(size));
+    size += got;
+  }
+  return read_table(begin_of(Source(contents, path.string())), Source(contents, path.string()), observer);
+}
+
+Predictions predict(const Network& network, const InputTable& inputs, bool raw, const Observer& observer) {
+  if (inputs.columns != network.inputs())
+    fail("rows of {} values, but the network has {} inputs", inputs.columns, network.inputs());
+  const std::size_t size = static_cast<std::size_t>(inputs.rows) * static_cast<std::size_t>(inputs.columns);
+  if (inputs.bytes.size() + inputs.floats.size() != size || (!inputs.bytes.empty() && !inputs.floats.empty()))
+    throw std::invalid_argument(fmt::format("{} bytes and {} floats for {} rows of {}", inputs.bytes.size(),
+                                            inputs.floats.size(), inputs.rows, inputs.columns));
+  const std::string& loss = network.impl().loss;
+  const Plan plan = compile(network, observer);
+  Predictions result;
+  result.rows = inputs.rows;
+  result.outputs = plan.outputs();
+  result.probabilities = !raw && !loss.empty();
+  result.values = inputs.bytes.empty() ? plan.run(std::span(inputs.floats), observer)
+                                       : plan.run(std::span(inputs.bytes), observer);
+  result.best.resize(static_cast<std::size_t>(inputs.rows));
+  const auto width = static_cast<std::size_t>(result.outputs);
+  const bool shares = result.probabilities && loss == word(Loss::cross_entropy);
+  parallel_for(result.best.size(), 1024, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      const auto row = std::span(result.values).subspan(r * width, width);
+      result.best[r] = best_output(row);
+      if (shares) softmax(row);
+    }
+  });
+  return result;
+}
+
+void write_predictions(const std::filesystem::path& path, const Predictions& predictions) {
+  if (ends_with(path, ".npy") || ends_with(path, ".npy.gz")) {
+    write_npy(path, predictions.values, static_cast<std::size_t>(predictions.outputs));
+  } else {
+    write_csv(path, predictions);
+  }
+}
+
+}  // namespace filigree

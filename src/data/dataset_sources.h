@@ -1,0 +1,27 @@
+// The kinds of sources behind load_dataset. A loader takes the names after the scheme's colon, none of them
+// empty and as many as its form in dataset.cpp allows.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "data/dataset.h"
+
+namespace filigree {
+
+using Names = std::span<const std::string>;
+
+// Bytes (image_sets.cpp).
+Dataset load_mnist(Names directory, const DataOptions& options, const Observer& observer);
+Dataset load_fashion(Names directory, const DataOptions& options, const Observer& observer);
+Dataset load_idx(Names files, const DataOptions& options, const Observer& observer);
+Dataset load_digits(Names train_rows, const DataOptions& options, const Observer& observer);
+
+// Images 0 … count-1 of the set `seed` of digits.h, 28×28.
+DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer);
+
+// Floats and sparse rows (text_sets.cpp).
+Dataset load_csv(Names files, const DataOptions& options, const Observer& observer);
+Dataset load_libsvm(Names files, const DataOptions& options, const Observer& observer);
+
+}  // namespace filigree

@@ -1,0 +1,23 @@
+// Choosing rows: a part of a data set, and the draw that decides which rows are for testing.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace filigree {
+
+// Ascending row numbers that together are all rows.
+struct Split {
+  std::vector<Index> train, test;
+};
+
+// The share of the rows for testing is rounded to whole rows, and one row at least is left to train with.
+Split split_rows(Index rows, double test_share, std::uint64_t seed);
+
+// The given rows in the given order, with their labels.
+DataRows take_rows(const DataRows& from, std::span<const Index> rows);
+
+}  // namespace filigree

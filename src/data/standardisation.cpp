@@ -1,0 +1,69 @@
+// Means and scales that give features mean 0 and variance 1.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "data/dataset.h"
+
+namespace filigree {
+namespace {
+
+// 1 for a constant, and for what varies so little that a float cannot hold the scale.
+float scale_of(double variance) {
+  const double scale = 1 / std::sqrt(variance);
+  return scale <= std::numeric_limits<float>::max() ? static_cast<float>(scale) : 1.0F;
+}
+
+InputScaling of_bytes(const DataRows& data, std::span<const Index> rows) {
+  const auto features = static_cast<std::size_t>(data.features);
+  std::array<std::uint64_t, 256> times = {};  // counting is exact, so that equal pixels have no variance
+  for (const Index row : rows) {
+    const std::uint8_t* const pixels = data.bytes.data() + static_cast<std::size_t>(row) * features;
+    for (std::size_t p = 0; p < features; ++p) ++times[pixels[p]];
+  }
+  const auto average = [&](auto&& of) {
+    double sum = 0;
+    for (std::size_t v = 0; v < times.size(); ++v) {
+      sum += static_cast<double>(times[v]) * of(static_cast<double>(v));
+    }
+    return sum / (static_cast<double>(rows.size()) * static_cast<double>(features));
+  };
+  const double mean = average([](double v) { return v; });
+  const double variance = average([&](double v) { return (v - mean) * (v - mean); });
+  return {{static_cast<float>(mean)}, {scale_of(variance)}};
+}
+
+InputScaling of_floats(const DataRows& data, std::span<const Index> rows) {
+  const auto features = static_cast<std::size_t>(data.features);
+  const auto row_data = [&](Index row) {
+    return data.floats.data() + static_cast<std::size_t>(row) * features;
+  };
+  // Differences to the first row are summed up: a constant column's mean is then exactly its value.
+  const float* const first = row_data(rows.front());
+  std::vector<double> mean(features), variance(features);
+  for (const Index row : rows) {
+    const float* const x = row_data(row);
+    for (std::size_t c = 0; c < features; ++c) mean[c] += static_cast<double>(x[c]) - first[c];
+  }
+  const auto count = static_cast<double>(rows.size());
+  for (std::size_t c = 0; c < features; ++c) mean[c] = first[c] + mean[c] / count;
+  for (const Index row : rows) {
+    const float* const x = row_data(row);
+    for (std::size_t c = 0; c < features; ++c) variance[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
+  }
+  InputScaling scaling;
+  for (std::size_t c = 0; c < features; ++c) {
+    scaling.mean.push_back(static_cast<float>(mean[c]));
+    scaling.scale.push_back(scale_of(variance[c] / count));
+  }
+  return scaling;
+}
+
+}  // namespace
+
+InputScaling standardisation(const DataRows& data, std::span<const Index> rows) {
+  if (rows.empty() || data.sparse()) return {};
+  return data.bytes.empty() ? of_floats(data, rows) : of_bytes(data, rows);
+}
+
+}  // namespace filigree

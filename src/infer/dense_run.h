@@ -1,0 +1,23 @@
+// Runs a plan on every row and keeps every output: what predictions need. The executor (executor.h) is for
+// rows that die.
+#pragma once
+
+#include <span>
+
+#include "compile/plan.h"
+#include "infer/panel_loader.h"
+
+namespace filigree {
+
+// Where the outputs of rows come from: per output the plan's neuron, or -1 for a constant.
+struct OutputMap {
+  std::span<const Index> output_of;
+  std::span<const float> constant;
+};
+
+// `outputs` gets rows × map.output_of.size() values, row-major. Threads take panels of kPanelRows rows
+// through all layers; progress and stop requests are looked at every few panels.
+void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
+               const OutputMap& map, std::span<float> outputs, const Observer& observer);
+
+}  // namespace filigree

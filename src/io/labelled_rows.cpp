@@ -1,0 +1,99 @@
+// The careful parsers of features and labels, and every message about a wrong one.
+#include "io/labelled_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "io/message_text.h"
+
+namespace filigree {
+namespace {
+
+std::string where(const NumberPlace& place) {
+  return place.unit.empty() ? "" : fmt::format(" in {} {}", place.unit, place.number);
+}
+
+// from_chars knows no plus sign.
+std::string_view without_plus(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  return text;
+}
+
+// Empty where the text is no number from end to end; an infinity where it is beyond double's range.
+std::optional<double> parse_double(std::string_view text) {
+  text = without_plus(text);
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, status] = std::from_chars(text.data(), end, value);
+  if (status == std::errc::invalid_argument || stop != end) return std::nullopt;
+  return status == std::errc() ? value : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+void RowLabels::add(Index row_label, Offset row_line, const std::string& file) {
+  if (value.size() == std::numeric_limits<Index>::max()) {
+    fail("{}:{}: more than {} rows", file, row_line, value.size());
+  }
+  value.push_back(row_label);
+  line.push_back(row_line);
+}
+
+std::optional<Index> whole_number(double value) {
+  // The negation refuses nan as well.
+  if (!(std::abs(value) <= std::numeric_limits<Index>::max()) || value != std::floor(value)) {
+    return std::nullopt;
+  }
+  return static_cast<Index>(value);
+}
+
+bool is_number(std::string_view text) {
+  return parse_double(text).has_value();
+}
+
+float parse_feature(std::string_view text, const NumberPlace& place) {
+  if (text.empty()) fail("{}:{}: {} {} is empty", place.file, place.line, place.unit, place.number);
+  const std::optional<double> wide = parse_double(text);
+  if (!wide) fail("{}:{}: {}{} is not a number", place.file, place.line, in_quotes(text), where(place));
+  float value = 0;
+  text = without_plus(text);
+  // Straight to float: by way of double some numbers would be rounded twice.
+  const auto status = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+  if (status == std::errc::result_out_of_range) {
+    if (std::abs(*wide) > 1) {
+      fail("{}:{}: {}{} does not fit a float", place.file, place.line, in_quotes(text), where(place));
+    }
+    return static_cast<float>(*wide);  // too small: as good as zero
+  }
+  if (!std::isfinite(value)) fail("{}:{}: {}{}", place.file, place.line, text, where(place));
+  return value;
+}
+
+Index parse_label(std::string_view text, const NumberPlace& place) {
+  const auto label = whole_number(parse_double(text).value_or(0.5));
+  if (!label) {
+    fail("{}:{}: label {}{} is not a whole number of at most {}", place.file, place.line, in_quotes(text),
+         where(place), std::numeric_limits<Index>::max());
+  }
+  return *label;
+}
+
+WatchedBlocks::WatchedBlocks(Source& source, const Observer& observer)
+    : blocks_(source),
+      observer_(observer),
+      stage_("reading " + source.name()),
+      total_(static_cast<double>(source.size().value_or(0))) {}
+
+std::string_view WatchedBlocks::next(Offset lines_before) {
+  observer_.check_stop();
+  const std::string_view block = blocks_.next(lines_before);
+  done_ += static_cast<double>(block.size());
+  const double total = total_ == 0 ? done_ : total_;
+  observer_.report(stage_, std::min(done_, total), total, "bytes");  // a newline may have been added
+  return block;
+}
+
+}  // namespace filigree

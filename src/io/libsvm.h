@@ -1,0 +1,21 @@
+// Sparse labelled rows as LIBSVM writes them: "label feature:value feature:value …", features from 1.
+#pragma once
+
+#include <vector>
+
+#include "io/labelled_rows.h"
+
+namespace filigree {
+
+struct LibsvmTable {
+  Index features = 0;  // the largest feature's number
+  RowLabels labels;
+  std::vector<Offset> row_begin = {0};  // rows + 1
+  std::vector<Index> column;            // counted from 0, strictly increasing within a row
+  std::vector<float> value;
+};
+
+// Blank lines and what follows a # are skipped; a row may have no features.
+LibsvmTable read_libsvm(Source source, const Observer& observer);
+
+}  // namespace filigree

@@ -1,0 +1,252 @@
+// Reading and writing npy files: magic, version, a Python dictionary as text, then the values.
+#include "io/npy.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "io/message_text.h"
+
+namespace filigree {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "values are taken as they lie in the file");
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMaxHeader = std::size_t{1} << 16;
+constexpr std::size_t kMaxDims = 8;
+
+enum class Element { u8, f32, f64 };
+
+struct Header {
+  std::vector<std::uint64_t> shape;
+  bool fortran_order = false;
+  Element element = Element::u8;
+};
+
+// Walks over the header's text: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
+class HeaderText {
+ public:
+  HeaderText(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+
+  bool take(std::string_view word) {
+    skip_spaces();
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  void expect(std::string_view word) {
+    if (!take(word)) spoilt();
+  }
+  std::string_view quoted() {
+    skip_spaces();
+    if (rest_.empty() || (rest_.front() != '\'' && rest_.front() != '"')) spoilt();
+    const std::size_t end = rest_.find(rest_.front(), 1);
+    if (end == std::string_view::npos) spoilt();
+    const std::string_view text = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return text;
+  }
+  std::uint64_t number() {
+    skip_spaces();
+    std::uint64_t value = 0;
+    const auto [end, status] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (status != std::errc()) spoilt();
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    return value;
+  }
+  bool at_end() {
+    skip_spaces();
+    return rest_.empty();
+  }
+  [[noreturn]] void spoilt() const {
+    fail("{}: the npy header makes no sense at {}", name_, in_quotes(rest_));
+  }
+
+ private:
+  void skip_spaces() { rest_.remove_prefix(std::min(rest_.size(), rest_.find_first_not_of(" \n\t"))); }
+  std::string_view rest_;
+  const std::string& name_;
+};
+
+Element parse_element(std::string_view descr, const std::string& name) {
+  if (descr == "|u1" || descr == "u1") return Element::u8;
+  if (descr == "<f4") return Element::f32;
+  if (descr == "<f8") return Element::f64;
+  fail("{}: elements of type {}, but only uint8 (|u1), float32 (<f4) and float64 (<f8) are read", name,
+       in_quotes(descr));
+}
+
+std::vector<std::uint64_t> parse_shape(HeaderText& text, const std::string& name) {
+  std::vector<std::uint64_t> shape;
+  text.expect("(");
+  while (!text.take(")")) {
+    shape.push_back(text.number());
+    if (shape.size() > kMaxDims) fail("{}: more than {} dimensions", name, kMaxDims);
+    if (!text.take(",")) {
+      text.expect(")");
+      break;
+    }
+  }
+  return shape;
+}
+
+Header parse_header(std::string_view bytes, const std::string& name) {
+  HeaderText text(bytes, name);
+  Header header;
+  bool descr = false, order = false, shape = false;
+  text.expect("{");
+  while (!text.take("}")) {
+    const std::string_view key = text.quoted();
+    text.expect(":");
+    if (key == "descr" && !descr) {
+      header.element = parse_element(text.quoted(), name);
+      descr = true;
+    } else if (key == "fortran_order" && !order) {
+      header.fortran_order = text.take("True");
+      if (!header.fortran_order) text.expect("False");
+      order = true;
+    } else if (key == "shape" && !shape) {
+      header.shape = parse_shape(text, name);
+      shape = true;
+    } else {
+      fail("{}: the npy header says {} unexpectedly", name, in_quotes(key));
+    }
+    if (!text.take(",")) {
+      text.expect("}");
+      break;
+    }
+  }
+  if (!text.at_end()) text.spoilt();
+  if (!descr || !order || !shape)
+    fail("{}: the npy header lacks {}", name, !descr ? "descr" : !order ? "fortran_order" : "shape");
+  return header;
+}
+
+Header read_header(Source& source) {
+  std::array<char, 8> start = {};
+  const std::size_t got = source.read(std::as_writable_bytes(std::span(start)));
+  if (got < start.size() || std::string_view(start.data(), kMagic.size()) != kMagic)
+    fail("{}: not an npy file", source.name());
+  const int major = start[6], minor = start[7];
+  if (major < 1 || major > 3 || minor != 0)
+    fail("{}: npy version {}.{}, but 1.0 to 3.0 are read", source.name(), major, minor);
+  std::array<unsigned char, 4> length_bytes = {};
+  source.read_exactly(std::as_writable_bytes(std::span(length_bytes).first(major == 1 ? 2 : 4)),
+                      "the length of the header");
+  const std::size_t length = length_bytes[0] | std::size_t{length_bytes[1]} << 8 |
+                             std::size_t{length_bytes[2]} << 16 | std::size_t{length_bytes[3]} << 24;
+  if (length > kMaxHeader) fail("{}: an npy header of {} bytes", source.name(), length);
+  std::string text(length, '\0');
+  source.read_exactly(std::as_writable_bytes(std::span(text)), "the header");
+  return parse_header(text, source.name());
+}
+
+std::size_t product(std::span<const std::uint64_t> shape, std::size_t element, const std::string& name) {
+  std::size_t elements = 1;
+  for (const std::uint64_t extent : shape) {
+    if (extent != 0 && elements > std::numeric_limits<std::size_t>::max() / 2 / element / extent)
+      fail("{}: shape {} holds more elements than any memory", name, joined(shape, "x"));
+    elements *= extent;
+  }
+  return elements;
+}
+
+// Grown as the values arrive: a header that promises too much costs an error, not the memory.
+template <typename T>
+std::vector<T> read_values(Source& source, std::size_t count, std::span<const std::uint64_t> shape) {
+  std::vector<T> values;
+  constexpr std::size_t kFirstStep = std::size_t{1} << 18;
+  while (values.size() < count) {
+    const std::size_t before = values.size();
+    values.resize(before + std::min(count - before, std::max(before, kFirstStep)));
+    const auto room = std::as_writable_bytes(std::span(values).subspan(before));
+    const std::size_t got = source.read(room);
+    if (got < room.size())
+      fail("{}: ends after {} of {} elements ({})", source.name(), before + got / sizeof(T), count,
+           joined(shape, "x"));
+  }
+  std::byte extra = {};
+  if (source.read({&extra, 1}) != 0)
+    fail("{}: bytes follow the last of {} elements ({})", source.name(), count, joined(shape, "x"));
+  return values;
+}
+
+template <typename T>
+void check_finite(std::span<const T> values, const std::string& name) {
+  const auto odd = std::ranges::find_if(values, [](T v) { return !std::isfinite(static_cast<float>(v)); });
+  if (odd != values.end())
+    fail("{}: element {} is {}{}", name, odd - values.begin(), *odd,
+         std::isfinite(*odd) ? ", which no float32 can hold" : "");
+}
+
+// From first dimension fastest to last dimension fastest.
+template <typename T>
+std::vector<T> in_c_order(const std::vector<T>& from, std::span<const std::uint64_t> shape) {
+  std::vector<T> to(from.size());
+  std::vector<std::uint64_t> index(shape.size(), 0);  // of the element that comes next in `from`
+  std::vector<std::size_t> step(shape.size(), 1);     // in `to`, per dimension
+  for (std::size_t d = shape.size(); d-- > 1;) step[d - 1] = step[d] * shape[d];
+  std::size_t at = 0;
+  for (const T& value : from) {
+    to[at] = value;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      at += step[d];
+      if (++index[d] < shape[d]) break;
+      at -= step[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+  return to;
+}
+
+template <typename T>
+std::vector<T> read_elements(Source& source, const Header& header) {
+  const std::size_t count = product(header.shape, sizeof(T), source.name());
+  std::vector<T> values = read_values<T>(source, count, header.shape);
+  if constexpr (std::is_floating_point_v<T>) check_finite(std::span<const T>(values), source.name());
+  return header.fortran_order ? in_c_order(values, header.shape) : values;
+}
+
+}  // namespace
+
+NpyArray read_npy(Source source) {
+  const Header header = read_header(source);
+  NpyArray array;
+  array.shape = header.shape;
+  if (header.element == Element::u8) {
+    array.bytes = read_elements<std::uint8_t>(source, header);
+  } else if (header.element == Element::f32) {
+    array.floats = read_elements<float>(source, header);
+  } else {
+    const std::vector<double> wide = read_elements<double>(source, header);
+    array.floats.assign(wide.begin(), wide.end());
+  }
+  return array;
+}
+
+void write_npy(const std::filesystem::path& path, std::span<const float> values, std::size_t columns) {
+  assert(columns == 0 ? values.empty() : values.size() % columns == 0);
+  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}",
+                                   columns == 0 ? 0 : values.size() / columns, columns);
+  // Padded so that the values begin at a multiple of 64, after 10 bytes in front and a newline behind.
+  header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
+  header += '\n';
+  const std::array<char, 4> start = {1, 0, static_cast<char>(header.size() & 0xff),
+                                     static_cast<char>(header.size() >> 8)};
+  AtomicFile file(path);
+  file.write(kMagic);
+  file.write(std::string_view(start.data(), start.size()));
+  file.write(header);
+  file.write(std::as_bytes(values));
+  file.commit();
+}
+
+}  // namespace filigree

@@ -1,0 +1,41 @@
+// Dispatch of load_panel to the best SIMD target of the CPU.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/load_panel.cpp"  // NOLINT
+#include <hwy/foreach_target.h>                      // IWYU pragma: keep
+
+#include "kernels/load_panel-inl.h"
+
+#if HWY_ONCE
+#include <cassert>
+
+namespace filigree {
+
+HWY_EXPORT(LoadPanelBytes);
+HWY_EXPORT(LoadPanelFloats);
+
+namespace {
+
+[[maybe_unused]] bool fits(std::size_t values, std::size_t features, std::span<const Index> rows,
+                           const Affine& affine, std::size_t stride) {
+  const auto one_or_each = [&](std::span<const float> v) { return v.size() <= 1 || v.size() == features; };
+  return stride % 32 == 0 && rows.size() <= stride && one_or_each(affine.mean) && one_or_each(affine.scale) &&
+         std::ranges::all_of(
+             rows, [&](Index r) { return r >= 0 && (static_cast<std::size_t>(r) + 1) * features <= values; });
+}
+
+}  // namespace
+
+void load_panel(std::span<const std::uint8_t> data, std::size_t features, std::span<const Index> rows,
+                const Affine& affine, std::size_t stride, float* x) {
+  assert(fits(data.size(), features, rows, affine, stride));
+  HWY_DYNAMIC_DISPATCH(LoadPanelBytes)(data.data(), features, rows, affine, stride, x);
+}
+
+void load_panel(std::span<const float> data, std::size_t features, std::span<const Index> rows,
+                const Affine& affine, std::size_t stride, float* x) {
+  assert(fits(data.size(), features, rows, affine, stride));
+  HWY_DYNAMIC_DISPATCH(LoadPanelFloats)(data.data(), features, rows, affine, stride, x);
+}
+
+}  // namespace filigree
+#endif  // HWY_ONCE

@@ -1,0 +1,32 @@
+// Loading a panel: rows of a row-major data set become columns of a neuron-major panel, scaled on the way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+// What is done to each feature: (value - mean) * scale, two roundings. Each holds one value for all features
+// or one per feature; an empty mean is 0, an empty scale 1.
+struct Affine {
+  std::span<const float> mean, scale;
+};
+
+// x[n * stride + b] = (data[rows[b] * features + n] - mean[n]) * scale[n] for b < rows.size(); the lanes from
+// there to stride become 0. stride is a multiple of 32 and no less than rows.size(); x is aligned to
+// kAlignment. Exactly the bits of the reference, on every SIMD target. One thread: callers are parallel over
+// panels.
+void load_panel(std::span<const std::uint8_t> data, std::size_t features, std::span<const Index> rows,
+                const Affine& affine, std::size_t stride, float* x);
+void load_panel(std::span<const float> data, std::size_t features, std::span<const Index> rows,
+                const Affine& affine, std::size_t stride, float* x);
+
+void load_panel_reference(std::span<const std::uint8_t> data, std::size_t features,
+                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x);
+void load_panel_reference(std::span<const float> data, std::size_t features, std::span<const Index> rows,
+                          const Affine& affine, std::size_t stride, float* x);
+
+}  // namespace filigree

@@ -1,0 +1,40 @@
+// The meaning of load_panel. Two float operations per element: exact, so that no tolerance is needed.
+#include "kernels/load_panel.h"
+
+namespace filigree {
+
+namespace {
+
+float value_for(std::span<const float> values, std::size_t feature, float otherwise) {
+  if (values.empty()) return otherwise;
+  return values.size() == 1 ? values[0] : values[feature];
+}
+
+template <typename T>
+void load(std::span<const T> data, std::size_t features, std::span<const Index> rows, const Affine& affine,
+          std::size_t stride, float* x) {
+  for (std::size_t n = 0; n < features; ++n) {
+    for (std::size_t b = 0; b < stride; ++b) {
+      float& to = x[n * stride + b];
+      to = 0;
+      if (b >= rows.size()) continue;
+      const auto value = static_cast<float>(data[static_cast<std::size_t>(rows[b]) * features + n]);
+      const float shifted = value - value_for(affine.mean, n, 0);
+      to = shifted * value_for(affine.scale, n, 1);
+    }
+  }
+}
+
+}  // namespace
+
+void load_panel_reference(std::span<const std::uint8_t> data, std::size_t features,
+                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x) {
+  load(data, features, rows, affine, stride, x);
+}
+
+void load_panel_reference(std::span<const float> data, std::size_t features, std::span<const Index> rows,
+                          const Affine& affine, std::size_t stride, float* x) {
+  load(data, features, rows, affine, stride, x);
+}
+
+}  // namespace filigree

@@ -1,0 +1,351 @@
+// Tests of the products of training against their references on every SIMD target.
+#include "kernels/panel_pass.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/test_support.h"
+#include "kernels/test_targets.h"
+#include "sparse/test_matrices.h"
+
+namespace filigree {
+namespace {
+
+using Dense = std::vector<float>;
+constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+
+Buffer<float> aligned(const Dense& values) {
+  Buffer<float> buffer(std::max<std::size_t>(1, values.size()));
+  std::ranges::copy(values, buffer.begin());
+  return buffer;
+}
+
+std::size_t panel_size(Index neurons) {
+  return static_cast<std::size_t>(neurons) * kLanes;
+}
+
+Dense first(const Buffer<float>& values, std::size_t count) {
+  return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+// Connections with values of their own.
+struct Weights {
+  Pattern pattern;
+  Dense value;
+};
+
+Weights from_csr(const CsrMatrix& matrix) {
+  return {to_pattern(matrix.view()), matrix.value};
+}
+
+// 150 rows whose lengths are 0 to 40 in turn, so that runs of four, rests and empty rows all occur.
+Weights ragged(std::uint64_t seed) {
+  constexpr Index kCols = 64;
+  Random random(seed);
+  CsrMatrix m;
+  m.rows = 150;
+  m.cols = kCols;
+  std::vector<Index> columns(kCols);
+  std::iota(columns.begin(), columns.end(), 0);
+  for (Index r = 0; r < m.rows; ++r) {
+    random.shuffle(std::span(columns));
+    std::vector<Index> chosen(columns.begin(), columns.begin() + r * 7 % 41);
+    std::ranges::sort(chosen);
+    m.column.insert(m.column.end(), chosen.begin(), chosen.end());
+    for (std::size_t e = 0; e < chosen.size(); ++e) m.value.push_back(static_cast<float>(random.normal()));
+    m.row_begin.push_back(m.nnz());
+  }
+  return from_csr(m);
+}
+
+using Multiply = decltype(multiply_panel);
+Dense product(Multiply* multiply, const Weights& w, const Dense& bias, const PanelEpilogue& epilogue,
+              const Dense& x) {
+  const Buffer<float> in = aligned(x);
+  Buffer<float> out(std::max<std::size_t>(1, panel_size(w.pattern.rows)));
+  std::ranges::fill(out, -7.0f);
+  multiply(w.pattern, w.value, bias, epilogue, in.data(), out.data());
+  return first(out, panel_size(w.pattern.rows));
+}
+
+testing::AssertionResult multiplies_as_reference(const Weights& w, const Dense& bias,
+                                                 const PanelEpilogue& epilogue, const Dense& x) {
+  const Weights magnitudes{w.pattern, absolute(w.value)};
+  const auto length = [&](std::size_t i) {
+    const std::size_t row = i / kLanes;
+    return w.pattern.row_begin[row + 1] - w.pattern.row_begin[row] + 1;  // and the bias
+  };
+  return all_within_rounding(
+      product(multiply_panel, w, bias, epilogue, x), product(multiply_panel_reference, w, bias, epilogue, x),
+      product(multiply_panel_reference, magnitudes, absolute(bias), {}, absolute(x)), length);
+}
+
+TEST(MultiplyPanel, MultipliesByHand) {
+  // 1 . 2
+  // . . .
+  // . -3 .
+  const Weights w = from_csr({3, 3, {0, 2, 2, 3}, {0, 2, 1}, {1, 2, -3}});
+  Dense x(panel_size(3));
+  for (std::size_t b = 0; b < kLanes; ++b) {
+    x[b] = static_cast<float>(b);
+    x[kLanes + b] = 1;
+    x[2 * kLanes + b] = 10;
+  }
+  Dense gate(panel_size(3), 1.0f);
+  gate[5] = 0;
+  gate[6] = -1;
+  gate[7] = kNan;
+  const Buffer<float> open = aligned(gate);
+  const Dense bias{1, -5, 2};
+  for_each_target([&] {
+    const Dense y = product(multiply_panel, w, bias, {}, x);
+    const Dense relu = product(multiply_panel, w, bias, {true, nullptr}, x);
+    const Dense gated = product(multiply_panel, w, bias, {false, open.data()}, x);
+    const Dense unbiased = product(multiply_panel, w, {}, {}, x);
+    for (std::size_t b = 0; b < kLanes; ++b) {
+      const auto sample = static_cast<float>(b);
+      EXPECT_EQ(y[b], sample + 21);
+      EXPECT_EQ(y[kLanes + b], -5.0f);
+      EXPECT_EQ(y[2 * kLanes + b], -1.0f);
+      EXPECT_EQ(relu[b], sample + 21);
+      EXPECT_EQ(relu[kLanes + b], 0.0f);
+      EXPECT_EQ(relu[2 * kLanes + b], 0.0f);
+      EXPECT_EQ(gated[b], b >= 5 && b <= 7 ? 0.0f : sample + 21);
+      EXPECT_EQ(unbiased[kLanes + b], 0.0f);
+      EXPECT_EQ(unbiased[b], sample + 20);
+    }
+  });
+}
+
+TEST(MultiplyPanel, AgreesWithTheReferenceForRowsOfEveryLength) {
+  const Weights w = ragged(1);
+  const auto x = random_dense(panel_size(w.pattern.cols), 2);
+  const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 3);
+  const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows), 4));
+  for_each_target([&] {
+    for (const bool relu : {false, true})
+      for (const float* gated : {static_cast<const float*>(nullptr), gate.data()}) {
+        EXPECT_TRUE(multiplies_as_reference(w, bias, {relu, gated}, x));
+        EXPECT_TRUE(multiplies_as_reference(w, {}, {relu, gated}, x));
+      }
+  });
+}
+
+TEST(MultiplyPanel, AgreesWithTheReferenceForAnyMatrix) {
+  for_each_target([] {
+    EXPECT_TRUE(rc::check([] {
+      const Weights w = from_csr(*any_csr());
+      const auto x = random_dense(panel_size(w.pattern.cols), 5);
+      const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 6);
+      RC_ASSERT(static_cast<bool>(multiplies_as_reference(w, bias, {}, x)));
+    }));
+  });
+}
+
+TEST(MultiplyPanel, ReachesTheHighestColumn) {
+  const Weights w = from_csr({1, kMaxPatternColumns, {0, 2}, {0, kMaxPatternColumns - 1}, {1, 1}});
+  Dense x(panel_size(kMaxPatternColumns), 0.0f);
+  for (std::size_t b = 0; b < kLanes; ++b) {
+    x[b] = 1;
+    x[x.size() - kLanes + b] = static_cast<float>(b);
+  }
+  for_each_target([&] {
+    const Dense y = product(multiply_panel, w, {}, {}, x);
+    for (std::size_t b = 0; b < kLanes; ++b) EXPECT_EQ(y[b], static_cast<float>(b) + 1);
+  });
+}
+
+TEST(MultiplyPanel, AddsTheProductsInTheOrderOfTheColumnsFromTheBiasOn) {
+  const Weights w = ragged(7);
+  const auto x = random_dense(panel_size(w.pattern.cols), 8);
+  const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 9);
+  Dense plain, fused;  // a target does the one or the other
+  for (std::size_t r = 0; r < bias.size(); ++r) {
+    for (std::size_t b = 0; b < kLanes; ++b) {
+      float sum = bias[r], fused_sum = bias[r];
+      for (std::size_t e = w.pattern.row_begin[r]; e < w.pattern.row_begin[r + 1]; ++e) {
+        const float factor = x[w.pattern.column[e] * kLanes + b];
+        const float term = w.value[e] * factor;
+        sum += term;
+        fused_sum = std::fma(w.value[e], factor, fused_sum);
+      }
+      plain.push_back(sum);
+      fused.push_back(fused_sum);
+    }
+  }
+  for_each_target([&] {
+    const auto actual = bits(product(multiply_panel, w, bias, {}, x));
+    EXPECT_TRUE(actual == bits(plain) || actual == bits(fused));
+  });
+}
+
+TEST(MultiplyPanel, PropagatesNanAndInfinityAsTheReference) {
+  const Weights w = ragged(10);
+  const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 11);
+  const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows), 12));
+  for (const float special : {kNan, kInfinity, -kInfinity}) {
+    auto x = random_dense(panel_size(w.pattern.cols), 13);
+    x[3] = special;
+    x[5 * kLanes + 31] = special;
+    x[9 * kLanes + 3] = -special;
+    for_each_target([&] {
+      EXPECT_TRUE(multiplies_as_reference(w, bias, {}, x));
+      EXPECT_TRUE(multiplies_as_reference(w, bias, {true, nullptr}, x));
+      EXPECT_TRUE(multiplies_as_reference(w, bias, {false, gate.data()}, x));
+    });
+  }
+}
+
+TEST(MultiplyPanel, TakesMatricesWithoutRowsOrColumns) {
+  for_each_target([] {
+    EXPECT_TRUE(product(multiply_panel, from_csr({0, 5, {0}, {}, {}}), {}, {}, Dense(panel_size(5))).empty());
+    EXPECT_EQ(product(multiply_panel, from_csr({2, 0, {0, 0, 0}, {}, {}}), {3, 4}, {}, {})[kLanes], 4.0f);
+  });
+}
+
+using Gradient = decltype(gradient_panel);
+Dense gradients(Gradient* gradient, const Pattern& w, const Dense& y, const Dense& x, Dense start) {
+  const Buffer<float> rows = aligned(y), columns = aligned(x);
+  gradient(w, rows.data(), columns.data(), start);
+  return start;
+}
+
+testing::AssertionResult derives_as_reference(const Pattern& w, const Dense& y, const Dense& x,
+                                              const Dense& start) {
+  return all_within_rounding(
+      gradients(gradient_panel, w, y, x, start), gradients(gradient_panel_reference, w, y, x, start),
+      gradients(gradient_panel_reference, w, absolute(y), absolute(x), absolute(start)),
+      [](std::size_t) { return kLanes + 1; });
+}
+
+TEST(GradientPanel, AddsUpByHand) {
+  const Pattern w = to_pattern(CsrMatrix{2, 3, {0, 2, 3}, {0, 2, 1}, {0, 0, 0}}.view());
+  Dense y(panel_size(2), 1.0f), x(panel_size(3), 2.0f);
+  std::fill_n(y.begin() + kLanes, kLanes, 0.5f);
+  x[0] = 0;
+  for_each_target([&] { EXPECT_EQ(gradients(gradient_panel, w, y, x, {100, 0, -1}), (Dense{162, 64, 31})); });
+}
+
+TEST(GradientPanel, AgreesWithTheReferenceForRowsOfEveryLength) {
+  const Pattern w = ragged(14).pattern;
+  const auto y = random_dense(panel_size(w.rows), 15);
+  const auto x = random_dense(panel_size(w.cols), 16);
+  const auto start = random_dense(w.nnz(), 17);
+  for_each_target([&] { EXPECT_TRUE(derives_as_reference(w, y, x, start)); });
+}
+
+TEST(GradientPanel, AgreesWithTheReferenceForAnyPattern) {
+  for_each_target([] {
+    EXPECT_TRUE(rc::check([] {
+      const Pattern w = from_csr(*any_csr()).pattern;
+      const auto y = random_dense(panel_size(w.rows), 18);
+      const auto x = random_dense(panel_size(w.cols), 19);
+      RC_ASSERT(static_cast<bool>(derives_as_reference(w, y, x, random_dense(w.nnz(), 20))));
+    }));
+  });
+}
+
+TEST(GradientPanel, TouchesNothingBehindTheLastConnection) {
+  for_each_target([] {
+    for (Index entries = 0; entries <= 40; ++entries) {
+      const Pattern w = to_pattern(one_row(entries, 21).view());
+      const auto y = random_dense(panel_size(w.rows), 22);
+      const auto x = random_dense(panel_size(w.cols), 23);
+      Dense gradient(w.nnz() + 16, -7.0f);
+      gradient = gradients(gradient_panel, w, y, x, gradient);
+      EXPECT_EQ(std::count(gradient.end() - 16, gradient.end(), -7.0f), 16) << entries;
+    }
+  });
+}
+
+TEST(GradientPanel, PropagatesNanAndInfinityAsTheReference) {
+  const Pattern w = ragged(24).pattern;
+  for (const float special : {kNan, kInfinity, -kInfinity}) {
+    auto y = random_dense(panel_size(w.rows), 25);
+    auto x = random_dense(panel_size(w.cols), 26);
+    y[40 * kLanes + 1] = special;
+    x[17 * kLanes + 30] = special;
+    x[18 * kLanes + 1] = -special;
+    const Dense start(w.nnz(), 0.0f);
+    for_each_target([&] { EXPECT_TRUE(derives_as_reference(w, y, x, start)); });
+  }
+}
+
+TEST(AddRowSums, AgreesWithTheReferenceForEveryNumberOfRowsAndTouchesNothingElse) {
+  for_each_target([] {
+    for (std::size_t rows = 0; rows <= 70; ++rows) {
+      const auto values = random_dense(rows * kLanes, rows);
+      const Buffer<float> y = aligned(values), magnitudes = aligned(absolute(values));
+      auto actual = random_dense(rows + 1, 27);
+      Dense expected = actual, magnitude = absolute(actual);
+      const float last = actual.back();
+      add_row_sums(y.data(), rows, actual);
+      add_row_sums_reference(y.data(), rows, expected);
+      add_row_sums_reference(magnitudes.data(), rows, magnitude);
+      EXPECT_TRUE(all_within_rounding(actual, expected, magnitude, [](std::size_t) { return kLanes + 1; }))
+          << rows;
+      EXPECT_EQ(actual.back(), last);
+    }
+  });
+}
+
+TEST(AddRowSums, KeepsNanAndInfinityInTheirRows) {
+  Dense values(20 * kLanes, 1.0f);
+  values[3 * kLanes + 7] = kNan;
+  values[17 * kLanes + 31] = -kInfinity;
+  const Buffer<float> y = aligned(values);
+  for_each_target([&] {
+    Dense sum(20, 1.0f);
+    add_row_sums(y.data(), 20, sum);
+    for (std::size_t r = 0; r < sum.size(); ++r) {
+      if (r == 3)
+        EXPECT_TRUE(std::isnan(sum[r]));
+      else
+        EXPECT_EQ(sum[r], r == 17 ? -kInfinity : 33.0f) << r;
+    }
+  });
+}
+
+Dense dots(decltype(dots_4x4)* function, const Dense& a, const Dense& b, std::size_t width) {
+  const Buffer<float> left = aligned(a), right = aligned(b);
+  Dense dot(16, -7.0f);
+  function(left.data(), right.data(), width, dot.data());
+  return dot;
+}
+
+TEST(Dots4x4, AgreesWithTheReferenceForEveryWidth) {
+  for_each_target([] {
+    for (std::size_t width = kLanes; width <= 12 * kLanes; width += kLanes) {
+      auto a = random_dense(4 * width, width);
+      const auto b = random_dense(4 * width, width + 1);
+      for (const float special : {1.0f, kNan, kInfinity}) {
+        a[width + 5] = special;
+        EXPECT_TRUE(all_within_rounding(dots(dots_4x4, a, b, width), dots(dots_4x4_reference, a, b, width),
+                                        dots(dots_4x4_reference, absolute(a), absolute(b), width),
+                                        [&](std::size_t) { return width; }))
+            << width;
+      }
+    }
+  });
+}
+
+TEST(Dots4x4, GivesTheSameBitsWhicheverVectorsComeTogether) {
+  constexpr std::size_t kWidth = 96;
+  const auto a = random_dense(4 * kWidth, 28), b = random_dense(4 * kWidth, 29);
+  const auto turned = [](Dense values) {
+    std::ranges::rotate(values, values.begin() + kWidth);
+    return values;
+  };
+  for_each_target([&] {
+    const Dense straight = dots(dots_4x4, a, b, kWidth);
+    const Dense shifted = dots(dots_4x4, turned(a), turned(turned(b)), kWidth);
+    for (std::size_t i = 0; i < 4; ++i)
+      for (std::size_t j = 0; j < 4; ++j)
+        EXPECT_EQ(shifted[4 * i + j], straight[4 * ((i + 1) % 4) + (j + 2) % 4]);
+  });
+}
+
+}  // namespace
+}  // namespace filigree

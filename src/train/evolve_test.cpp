@@ -1,0 +1,554 @@
+// Tests of evolution: what goes, what comes, what stays as it was, for networks at random and by hand.
+#include "train/evolve.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "train/test_training.h"
+#include "train/topology.h"
+
+namespace filigree {
+namespace {
+
+struct Weight {
+  float value = 0, first = 0, second = 0;
+  bool operator==(const Weight&) const = default;
+};
+using Place = std::pair<std::size_t, std::size_t>;  // output, input
+using Weights = std::map<Place, Weight>;
+
+Weights weights_of(const TrainLayer& layer) {
+  Weights weights;
+  for (const Link& link : links(layer))
+    weights[{link.output, link.input}] = {layer.value[link.entry],
+                                          layer.first.empty() ? 0 : layer.first[link.entry],
+                                          layer.second.empty() ? 0 : layer.second[link.entry]};
+  return weights;
+}
+
+std::size_t connections(const std::vector<TrainLayer>& layers) {
+  std::size_t sum = 0;
+  for (const TrainLayer& layer : layers) sum += layer.connections();
+  return sum;
+}
+
+// A network with moments, and samples to grow by.
+struct Setup {
+  static constexpr std::size_t kSlices = 2;
+  TrainOptions options;
+  DataRows data;
+  std::vector<TrainLayer> layers, before;
+  std::optional<Record> record;
+
+  Setup(const TrainOptions& o, bool sparse_inputs, std::uint64_t seed) : options(o) {
+    options.seed = seed;
+    options.optimizer = Optimizer::adam;
+    data = random_rows(Kind::sparse, 50, options.network.front(), 2, seed);
+    layers = make_layers(options, sparse_inputs, kSlices);
+    Random random(seed);
+    for (TrainLayer& layer : layers)
+      for (auto* values : {&layer.first, &layer.second, &layer.bias, &layer.bias_first, &layer.bias_second})
+        for (float& value : *values) value = static_cast<float>(random.normal());
+    record.emplace(random_record(layers, 40, 50, seed));
+    before = layers;
+  }
+  Evolution run(const Moment& moment) {
+    before = layers;
+    return evolve(layers, options, moment, options.evolve == Evolve::set ? nullptr : &*record, data, kSlices);
+  }
+};
+
+// One layer before and after: what stayed is what has its value and moments still.
+struct Change {
+  Weights before, kept, dropped, grown, after;
+
+  Change(const TrainLayer& from, const TrainLayer& to) : before(weights_of(from)), after(weights_of(to)) {
+    for (const auto& [place, weight] : before) {
+      const auto found = after.find(place);
+      (found != after.end() && found->second == weight ? kept : dropped)[place] = weight;
+    }
+    for (const auto& [place, weight] : after)
+      if (!kept.contains(place)) grown[place] = weight;
+  }
+};
+
+std::vector<Change> changes(const Setup& setup) {
+  std::vector<Change> all;
+  for (std::size_t l = 0; l < setup.layers.size(); ++l) all.emplace_back(setup.before[l], setup.layers[l]);
+  return all;
+}
+
+TrainOptions any_options() {
+  TrainOptions options;
+  options.network = *rc::gen::container<std::vector<Index>>(static_cast<std::size_t>(*rc::gen::inRange(2, 5)),
+                                                            rc::gen::inRange<Index>(3, 16));
+  options.sparsity = *rc::gen::element(0.0, 0.3, 0.6, 0.8);
+  options.distribution = *rc::gen::element(Distribution::er, Distribution::uniform);
+  options.evolve = *rc::gen::element(Evolve::set, Evolve::rigl, Evolve::ertl);
+  options.redistribute = *rc::gen::element(Redistribute::layer, Redistribute::global);
+  options.free_lost = *rc::gen::arbitrary<bool>();
+  options.drop_schedule = DropSchedule::constant;
+  options.drop_fraction = *rc::gen::element(0.0, 0.1, 0.3, 0.7, 1.0);
+  options.threshold = *rc::gen::element(0.01, 0.3, 10.0);
+  return options;
+}
+
+Setup any_setup(const TrainOptions& options) {
+  return Setup(options, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<std::uint64_t>());
+}
+
+Moment any_moment() {
+  return {*rc::gen::inRange<std::int64_t>(1, 100), 100, 0.125};
+}
+
+TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
+  EXPECT_TRUE(rc::check([] {
+    Setup setup = any_setup(any_options());
+    const Moment moment = any_moment();
+    for (int round = 0; round < 3; ++round) {
+      const Evolution evolution = setup.run(moment);
+      RC_ASSERT(connections(setup.layers) == connections(setup.before));
+      RC_ASSERT(evolution.dropped == evolution.grown);
+      std::size_t grown = 0;
+      for (std::size_t l = 0; l < setup.layers.size(); ++l) {
+        const TrainLayer& layer = setup.layers[l];
+        validate(layer.pattern, "layer");
+        const Change change(setup.before[l], layer);
+        if (setup.options.redistribute == Redistribute::layer)
+          RC_ASSERT(layer.connections() == setup.before[l].connections());
+        for (const auto& [place, weight] : change.grown) {
+          RC_ASSERT(weight.first == 0 && weight.second == 0);
+          if (setup.options.evolve != Evolve::ertl || weight.value == 0) {
+            RC_ASSERT(weight.value == 0);
+          } else {
+            const GradientAt g = gradient_at(layer, l, *setup.record, setup.data, place.first, place.second);
+            RC_ASSERT(std::fabs(weight.value + 0.125 * g.sum) <= 1e-5 * g.magnitude);
+          }
+        }
+        if (round == 0)
+          grown += change.grown.size();  // later, a weight of zero may be dropped and grow again
+        RC_ASSERT(layer.gradient == std::vector<float>(Setup::kSlices * layer.connections(), 0.0f));
+        RC_ASSERT(layer.bias_first == setup.before[l].bias_first);
+        RC_ASSERT(layer.bias_second == setup.before[l].bias_second);
+        if (l == 0) continue;
+        RC_ASSERT(layer.transposed == transpose(layer.pattern));
+        RC_ASSERT(to_csr(layer.transposed, layer.transposed_value) ==
+                  transpose(to_csr(layer.pattern, layer.value).view()));
+      }
+      if (round == 0) RC_ASSERT(evolution.grown == static_cast<Offset>(grown));
+      if (!setup.options.free_lost)
+        for (std::size_t l = 0; l < setup.layers.size(); ++l)
+          RC_ASSERT(setup.layers[l].bias == setup.before[l].bias);
+    }
+  }));
+}
+
+double largest(const Weights& weights) {
+  double most = 0;
+  for (const auto& [place, weight] : weights) most = std::max(most, std::fabs(double{weight.value}));
+  return most;
+}
+
+double smallest(const Weights& weights) {
+  double least = 1e300;
+  for (const auto& [place, weight] : weights) least = std::min(least, std::fabs(double{weight.value}));
+  return least;
+}
+
+// Of the places without a kept connection, the largest gradients grow.
+void assert_largest_grow(const Setup& setup, const std::vector<Change>& all, std::size_t first,
+                         std::size_t last) {
+  double least_grown = 1e300, most_left = 0;
+  for (std::size_t l = first; l < last; ++l) {
+    const TrainLayer& layer = setup.layers[l];
+    for (std::size_t o = 0; o < static_cast<std::size_t>(layer.outputs); ++o) {
+      for (std::size_t i = 0; i < static_cast<std::size_t>(layer.inputs); ++i) {
+        if (all[l].kept.contains({o, i})) continue;
+        const GradientAt g = gradient_at(layer, l, *setup.record, setup.data, o, i);
+        const double rounding = 64 * 1.2e-7 * g.magnitude;
+        if (all[l].grown.contains({o, i}))
+          least_grown = std::min(least_grown, std::fabs(g.sum) + rounding);
+        else
+          most_left = std::max(most_left, std::fabs(g.sum) - rounding);
+      }
+    }
+  }
+  RC_ASSERT(least_grown >= most_left);
+}
+
+TEST(EvolveRigl, DropsTheSmallestWeightsOfALayerAndGrowsTheLargestGradients) {
+  EXPECT_TRUE(rc::check([] {
+    TrainOptions options = any_options();
+    options.evolve = Evolve::rigl;
+    options.redistribute = Redistribute::layer;
+    options.free_lost = false;
+    Setup setup = any_setup(options);
+    setup.run(any_moment());
+    const auto all = changes(setup);
+    for (std::size_t l = 0; l < all.size(); ++l) {
+      const bool full = setup.before[l].connections() == setup.before[l].capacity();
+      const auto share =
+          std::llround(options.drop_fraction * static_cast<double>(setup.before[l].connections()));
+      RC_ASSERT(static_cast<Offset>(all[l].dropped.size()) == (full ? 0 : share));
+      RC_ASSERT(all[l].dropped.empty() || largest(all[l].dropped) <= smallest(all[l].kept));
+      assert_largest_grow(setup, all, l, l + 1);
+    }
+  }));
+}
+
+TEST(EvolveRigl, TakesAllLayersTogetherWhenConnectionsMayMove) {
+  EXPECT_TRUE(rc::check([] {
+    TrainOptions options = any_options();
+    options.evolve = Evolve::rigl;
+    options.redistribute = Redistribute::global;
+    options.free_lost = false;
+    options.drop_fraction = std::min(options.drop_fraction, 0.3);
+    Setup setup = any_setup(options);
+    setup.run(any_moment());
+    const auto all = changes(setup);
+    std::size_t dropped = 0;
+    double most_dropped = 0, least_kept = 1e300;
+    bool spared = false;  // a layer keeps a tenth, whatever its weights
+    for (std::size_t l = 0; l < all.size(); ++l) {
+      const std::size_t size = all[l].before.size();
+      dropped += all[l].dropped.size();
+      RC_ASSERT(10 * all[l].kept.size() + 10 > size);
+      if (10 * all[l].kept.size() <= size) {
+        spared = true;
+        continue;
+      }
+      most_dropped = std::max(most_dropped, largest(all[l].dropped));
+      least_kept = std::min(least_kept, smallest(all[l].kept));
+    }
+    const auto share = std::llround(options.drop_fraction * static_cast<double>(connections(setup.before)));
+    if (!spared) RC_ASSERT(static_cast<Offset>(dropped) == share);
+    RC_ASSERT(most_dropped <= least_kept);
+    assert_largest_grow(setup, all, 0, all.size());
+  }));
+}
+
+TEST(EvolveSet, DropsTheSmallestPositiveAndTheLargestNegativeWeights) {
+  EXPECT_TRUE(rc::check([] {
+    TrainOptions options = any_options();
+    options.evolve = Evolve::set;
+    options.redistribute = Redistribute::layer;
+    options.free_lost = false;
+    Setup setup = any_setup(options);
+    setup.run(any_moment());
+    const auto all = changes(setup);
+    for (std::size_t l = 0; l < all.size(); ++l) {
+      const Change& change = all[l];
+      if (change.before.size() == setup.layers[l].capacity()) continue;
+      for (const bool positive : {false, true}) {
+        Weights kept, dropped;
+        for (const auto& [place, weight] : change.kept)
+          if ((weight.value > 0) == positive) kept[place] = weight;
+        for (const auto& [place, weight] : change.dropped)
+          if ((weight.value > 0) == positive) dropped[place] = weight;
+        const auto size = static_cast<double>(kept.size() + dropped.size());
+        RC_ASSERT(static_cast<Offset>(dropped.size()) == std::llround(options.drop_fraction * size));
+        RC_ASSERT(dropped.empty() || largest(dropped) <= smallest(kept));
+      }
+    }
+  }));
+}
+
+TEST(EvolveSet, GrowsAnywhere) {
+  TrainOptions options;
+  options.network = {30, 30};
+  options.sparsity = 0.8;
+  options.evolve = Evolve::set;
+  options.drop_schedule = DropSchedule::constant;
+  options.drop_fraction = 0.5;
+  std::vector<int> times(900, 0);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Setup setup(options, false, seed);
+    setup.run({1, 10, 0.1});
+    for (const auto& [place, weight] : changes(setup)[0].grown) ++times[place.first * 30 + place.second];
+  }
+  // 60 · 90 connections on 900 places: 6 each, and with a chance of one in a million more than 20 on one.
+  EXPECT_LE(*std::max_element(times.begin(), times.end()), 20);
+  EXPECT_LE(std::count(times.begin(), times.end(), 0), 20);  // 900 · exp(-6) = 2.2
+}
+
+TEST(EvolveErtl, DropsWhatIsBelowTheThresholdAndSteersIt) {
+  TrainOptions options;
+  options.evolve = Evolve::ertl;
+  options.network = {40, 30, 10};
+  options.sparsity = 0.5;
+  options.free_lost = false;
+  options.threshold_share = 0.05;
+  options.threshold_factor = 1.25;
+  for (const double threshold : {0.0001, 0.05, 0.2}) {
+    options.threshold = threshold;
+    Setup setup(options, false, 3);
+    setup.run({10, 100, 0.1});
+    const auto all = changes(setup);
+    for (std::size_t l = 0; l < all.size(); ++l) {
+      std::size_t below = 0;
+      for (const auto& [place, weight] : all[l].before) below += std::fabs(weight.value) < threshold;
+      const std::size_t size = all[l].before.size();
+      EXPECT_EQ(all[l].dropped.size(), std::min(below, size / 2));
+      if (!all[l].dropped.empty()) EXPECT_LE(largest(all[l].dropped), smallest(all[l].kept));
+      const bool too_many = static_cast<double>(below) > 0.05 * static_cast<double>(size);
+      EXPECT_DOUBLE_EQ(setup.layers[l].threshold, too_many ? threshold / 1.25 : threshold * 1.25);
+    }
+  }
+}
+
+TEST(EvolveErtl, DropsNoMoreThanHalfALayer) {
+  TrainOptions options;
+  options.evolve = Evolve::ertl;
+  options.network = {40, 30, 10};
+  options.sparsity = 0.5;
+  options.free_lost = false;
+  options.threshold = 1e9;
+  Setup setup(options, false, 4);
+  setup.run({10, 100, 0.1});
+  for (const Change& change : changes(setup)) {
+    EXPECT_EQ(change.dropped.size(), change.before.size() / 2);
+    EXPECT_LE(largest(change.dropped), smallest(change.kept));
+  }
+}
+
+TEST(EvolveErtl, GrowsToTheCostliestNeurons) {
+  TrainOptions options;
+  options.evolve = Evolve::ertl;
+  options.network = {40, 30};
+  options.sparsity = 0.9;
+  options.threshold = 0.2;
+  Setup setup(options, false, 5);
+  // Neurons 7 and 11 cost a hundred times as much as the others.
+  for (const std::size_t o : {7, 11})
+    for (std::size_t b = 0; b < 40; ++b) setup.record->layers[0].delta[o * setup.record->width + b] *= 100;
+  setup.run({10, 100, 0.1});
+  const Change change = changes(setup)[0];
+  ASSERT_GE(change.dropped.size(), 2u);
+  ASSERT_LE(change.dropped.size(), 60u);  // what two rows can take
+  for (const auto& [place, weight] : change.grown) EXPECT_TRUE(place.first == 7 || place.first == 11);
+}
+
+TEST(DropFraction, FollowsItsSchedule) {
+  TrainOptions options;
+  options.drop_fraction = 0.4;
+  const auto at = [&](DropSchedule schedule, std::int64_t step) {
+    options.drop_schedule = schedule;
+    return drop_fraction(options, {step, 80, 0});
+  };
+  EXPECT_DOUBLE_EQ(at(DropSchedule::constant, 60), 0.4);
+  EXPECT_DOUBLE_EQ(at(DropSchedule::linear, 20), 0.3);
+  EXPECT_NEAR(at(DropSchedule::linear, 80), 0, 1e-12);
+  EXPECT_NEAR(at(DropSchedule::linear, 90), 0, 1e-12);
+  EXPECT_DOUBLE_EQ(at(DropSchedule::cosine, 0), 0.4);
+  EXPECT_NEAR(at(DropSchedule::cosine, 20), 0.2 * (1 + std::sqrt(0.5)), 1e-12);
+  EXPECT_NEAR(at(DropSchedule::cosine, 40), 0.2, 1e-12);
+  EXPECT_NEAR(at(DropSchedule::cosine, 80), 0, 1e-12);
+}
+
+TEST(FinalSparsity, IsReachedByTheLastEvolutionGrowingAndShrinking) {
+  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl}) {
+    for (const Redistribute redistribute : {Redistribute::layer, Redistribute::global}) {
+      for (const double last : {0.3, 0.9, 0.0}) {
+        TrainOptions options;
+        options.network = {31, 23, 17, 7};
+        options.sparsity = 0.6;
+        options.final_sparsity = last;
+        options.evolve = method;
+        options.redistribute = redistribute;
+        options.update_every = 10;
+        Setup setup(options, false, 6);
+        const double all = 31 * 23 + 23 * 17 + 17 * 7;
+        // The topology stays from step 80 on, so step 70 is the last at which it evolves.
+        for (std::int64_t step = 10; step < 80; step += 10) {
+          setup.run({step, 80, 0.1});
+          const double sparsity = 0.6 + (last - 0.6) * static_cast<double>(step) / 70;
+          // The start was rounded to whole connections too.
+          EXPECT_NEAR(static_cast<double>(connections(setup.layers)), all * (1 - sparsity), 1)
+              << word(method) << " " << word(redistribute) << " " << step;
+          for (const TrainLayer& layer : setup.layers) validate(layer.pattern, "layer");
+        }
+        EXPECT_EQ(static_cast<Offset>(connections(setup.layers)), std::llround(all * (1 - last)))
+            << word(method) << " " << word(redistribute);
+      }
+    }
+  }
+}
+
+TEST(FinalSparsity, StartsFromTheDensitiesThatWereAskedFor) {
+  TrainOptions options;
+  options.network = {20, 20, 10};
+  options.distribution = Distribution::densities;
+  options.densities = {0.5, 0.5};  // 300 connections, though `sparsity` is 0.9
+  options.final_sparsity = 0.75;
+  options.update_every = 10;
+  EXPECT_EQ(wanted_connections(options, {0, 31, 0}), 300);
+  EXPECT_EQ(wanted_connections(options, {10, 31, 0}), 250);
+  EXPECT_EQ(wanted_connections(options, {30, 31, 0}), 150);
+}
+
+TEST(FullLayers, AreLeftAlone) {
+  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl}) {
+    TrainOptions options;
+    options.network = {20, 15, 10};
+    options.distribution = Distribution::densities;
+    options.densities = {0.4, 1};
+    options.evolve = method;
+    options.threshold = 0.3;
+    options.drop_schedule = DropSchedule::constant;
+    Setup setup(options, false, 7);
+    setup.run({10, 100, 0.1});
+    EXPECT_FALSE(changes(setup)[0].dropped.empty());
+    EXPECT_EQ(setup.layers[1].value, setup.before[1].value);
+    EXPECT_EQ(setup.layers[1].pattern, setup.before[1].pattern);
+    EXPECT_EQ(setup.layers[1].first, setup.before[1].first);
+  }
+}
+
+// 3 inputs, 3 hidden neurons, 2 outputs. Hidden neuron 0 is sound, 1 has no input, 2 no reader.
+std::vector<TrainLayer> with_lost_neurons() {
+  std::vector<TrainLayer> layers;
+  layers.push_back(hand_layer(3, 3, {{0, 0, 1}, {0, 2, -1}, {2, 1, 5}}, {0.1f, 0.5f, 0.2f}, false));
+  layers.push_back(hand_layer(3, 2, {{0, 0, 2}, {0, 1, 4}, {1, 1, -6}}, {1, 2}, true));
+  layers.back().activation = Activation::identity;
+  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
+  return layers;
+}
+
+TrainOptions nothing_but_lost() {
+  TrainOptions options;
+  options.evolve = Evolve::rigl;
+  options.optimizer = Optimizer::sgd;
+  options.drop_schedule = DropSchedule::constant;
+  options.drop_fraction = 0;
+  return options;
+}
+
+TEST(LostNeurons, GiveTheirConnectionsBackAndTheirConstantToTheirReaders) {
+  TrainOptions options = nothing_but_lost();
+  options.network = {3, 3, 2};
+  auto layers = with_lost_neurons();
+  EXPECT_EQ(count_dead(layers), 2);
+  const DataRows data;
+  const Record record = random_record(layers, 32, 1, 8);
+  const Evolution evolution = evolve(layers, options, {1, 10, 0.1}, &record, data, 1);
+  EXPECT_EQ(evolution.dropped, 3);
+  EXPECT_EQ(evolution.grown, 3);
+  EXPECT_EQ(layers[1].bias, (std::vector<float>{1 + 4 * 0.5f, 2 - 6 * 0.5f}));
+  EXPECT_EQ(layers[0].bias, (std::vector<float>{0.1f, 0.5f, 0.2f}));
+  EXPECT_EQ(layers[0].connections(), 3u);
+  EXPECT_EQ(layers[1].connections(), 3u);
+  EXPECT_EQ((weights_of(layers[0])[{0, 0}].value), 1.0f);
+  EXPECT_EQ((weights_of(layers[0])[{0, 2}].value), -1.0f);
+  EXPECT_EQ((weights_of(layers[1])[{0, 0}].value), 2.0f);
+}
+
+TEST(LostNeurons, StayAsTheyAreUnlessTheyAreToBeFreed) {
+  TrainOptions options = nothing_but_lost();
+  options.network = {3, 3, 2};
+  options.free_lost = false;
+  auto layers = with_lost_neurons();
+  const auto before = all_bits(layers);
+  const DataRows data;
+  const Record record = random_record(layers, 32, 1, 9);
+  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &record, data, 1).dropped, 0);
+  EXPECT_EQ(all_bits(layers), before);
+}
+
+TEST(LostNeurons, AreAPartOfWhatIsToBeDropped) {
+  TrainOptions options = nothing_but_lost();
+  options.network = {3, 3, 2};
+  options.drop_fraction = 2.0 / 3;
+  auto layers = with_lost_neurons();
+  const DataRows data;
+  const Record record = random_record(layers, 32, 1, 10);
+  // First layer: one is lost, one more goes. Second: two are lost, and that is the share.
+  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &record, data, 1).dropped, 4);
+  EXPECT_EQ((weights_of(layers[1])[{0, 0}].value), 2.0f);
+}
+
+TEST(LostNeurons, ChangeNothingOfWhatTheNetworkDoes) {
+  EXPECT_TRUE(rc::check([] {
+    TrainOptions options = any_options();
+    options.evolve = Evolve::rigl;  // what grows weighs nothing
+    options.free_lost = true;
+    options.drop_fraction = 0;
+    options.sparsity = *rc::gen::element(0.8, 0.9);
+    options.activation = *rc::gen::element(HiddenActivation::relu, HiddenActivation::all_relu,
+                                           HiddenActivation::sigmoid, HiddenActivation::tanh);
+    options.network = *rc::gen::container<std::vector<Index>>(
+        static_cast<std::size_t>(*rc::gen::inRange(3, 7)), rc::gen::inRange<Index>(5, 16));
+    Setup setup = any_setup(options);
+    setup.run(any_moment());
+    const auto before = in_double(setup.before), after = in_double(setup.layers);
+    Random random(11);
+    for (int sample = 0; sample < 5; ++sample) {
+      std::vector<double> x;
+      for (Index i = 0; i < options.network.front(); ++i) x.push_back(random.normal());
+      const auto expected = outputs_of(before, x), actual = outputs_of(after, x);
+      for (std::size_t o = 0; o < expected.size(); ++o)
+        RC_ASSERT(std::fabs(actual[o] - expected[o]) <= 1e-4 * (1 + std::fabs(expected[o])));
+    }
+  }));
+}
+
+TEST(LostNeurons, TakeThoseWithThemThatOnlyLedToThemOrOnlyLivedOnThem) {
+  // A chain of one neuron a layer besides the sound one: 1 has no input, so what it feeds is constant too.
+  TrainOptions options = nothing_but_lost();
+  options.network = {2, 2, 2, 1};
+  std::vector<TrainLayer> layers;
+  layers.push_back(hand_layer(2, 2, {{0, 0, 1}}, {0, 1}, false));
+  layers.push_back(hand_layer(2, 2, {{0, 0, 1}, {1, 1, 3}}, {0, -1}, true));
+  layers.push_back(hand_layer(2, 1, {{0, 0, 1}, {0, 1, 10}}, {0.5f}, true));
+  layers.back().activation = Activation::identity;
+  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
+  const DataRows data;
+  const Record record = random_record(layers, 32, 1, 12);
+  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &record, data, 1).dropped, 2);
+  EXPECT_EQ(layers[1].bias[1], 2.0f);   // -1 + 3 · 1
+  EXPECT_EQ(layers[2].bias[0], 20.5f);  // 0.5 + 10 · 2
+
+  // And upwards: the second layer's neuron 1 has no reader, so the first layer's neuron 1 leads nowhere.
+  layers.clear();
+  layers.push_back(hand_layer(2, 2, {{0, 0, 1}, {1, 1, 1}}, {0, 1}, false));
+  layers.push_back(hand_layer(2, 2, {{0, 0, 1}, {1, 1, 3}}, {0, -1}, true));
+  layers.push_back(hand_layer(2, 1, {{0, 0, 1}}, {0.5f}, true));
+  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
+  const Record second = random_record(layers, 32, 1, 13);
+  EXPECT_EQ(count_dead(layers), 1);
+  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &second, data, 1).dropped, 2);
+  EXPECT_EQ(layers[1].bias, (std::vector<float>{0, -1}));
+}
+
+TEST(CountDead, CountsHiddenNeuronsOfDenseLayersAsAlive) {
+  TrainOptions options;
+  options.network = {5, 4, 3};
+  options.dense = true;
+  EXPECT_EQ(count_dead(make_layers(options, false, 1)), 0);
+}
+
+TEST(Evolve, IsTheSameForAnyNumberOfThreads) {
+  const ThreadsRestored restored;
+  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl}) {
+    TrainOptions options;
+    options.network = {300, 200, 10};
+    options.sparsity = 0.8;
+    options.evolve = method;
+    options.threshold = 0.05;
+    const auto run = [&](int threads) {
+      set_threads(threads);
+      Setup setup(options, method == Evolve::rigl, 14);
+      setup.run({10, 100, 0.1});
+      return all_bits(setup.layers);
+    };
+    const auto expected = run(1);
+    EXPECT_EQ(run(2), expected);
+    EXPECT_EQ(run(5), expected);
+  }
+}
+
+}  // namespace
+}  // namespace filigree

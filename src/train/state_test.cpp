@@ -1,0 +1,289 @@
+// Tests of checkpoints: everything comes back, and what is damaged is refused.
+#include "train/state.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "io/safetensors.h"
+#include "io/test_files.h"
+#include "train/test_training.h"
+#include "train/trainer.h"
+
+namespace filigree {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+TrainOptions small_options(bool dense) {
+  TrainOptions options;
+  options.network = {8, 7, 5, 3};
+  options.sparsity = 0.4;
+  options.dense = dense;
+  options.batch = 16;
+  options.epochs = 3;
+  options.update_every = 2;
+  options.optimizer = Optimizer::adam;
+  options.activation = HiddenActivation::all_relu;
+  options.slope = 0.1;
+  options.seed = 0xfedcba9876543210u;
+  return options;
+}
+
+EpochReport some_report() {
+  EpochReport report;
+  report.epoch = 3;
+  report.epochs = 7;
+  report.lr = 0.1;
+  report.train_loss = 1.0 / 3;
+  report.train_accuracy = 2.0 / 3;
+  report.validation_accuracy = kNone;
+  report.validation_loss = kNone;
+  report.test_accuracy = 0.123456789012345678;
+  report.connections = 1234567890123;
+  report.sparsity = 0.9;
+  report.dropped = 5;
+  report.grown = 6;
+  report.dead_neurons = 7;
+  report.seconds = 1e-300;
+  report.evolve_seconds = 1e300;
+  report.samples_per_second = 12345.678;
+  return report;
+}
+
+void expect_same(const EpochReport& a, const EpochReport& b) {
+  EXPECT_EQ(to_json_line(a), to_json_line(b));
+  EXPECT_EQ(a.epoch, b.epoch);
+  EXPECT_EQ(a.train_loss, b.train_loss);
+  EXPECT_EQ(a.connections, b.connections);
+}
+
+// A state in mid-epoch with everything that a checkpoint can hold.
+TrainState some_state(const Dataset& data, bool dense) {
+  Trainer trainer(data, small_options(dense));
+  for (int step = 0; step < 3; ++step) trainer.step(std::span(trainer.train_rows()).first(16));
+  TrainState state = std::move(trainer.state());
+  state.step_in_epoch = 3;
+  state.history = {some_report(), some_report()};
+  state.best_accuracy = 0.7;
+  state.best_epoch = 2;
+  for (const TrainLayer& layer : state.layers) state.best.push_back(to_layer(layer));
+  state.best[0].bias[0] = 0.25f;
+  state.layers[1].threshold = 0.1 + 0.2;
+  return state;
+}
+
+TEST(Checkpoint, BringsEverythingBack) {
+  const TestDirectory directory;
+  const auto path = directory / "checkpoint.safetensors";
+  for (const Kind kind : kKinds) {
+    for (const bool dense : {false, true}) {
+      const Dataset data = random_data(kind, 60, 8, 3, 1);
+      const TrainState state = some_state(data, dense);
+      write_checkpoint(path, state);
+      const TrainState back = read_checkpoint(path, {});
+      EXPECT_EQ(back.options, state.options);
+      EXPECT_EQ(back.data_fingerprint, state.data_fingerprint);
+      EXPECT_EQ(back.scaling, state.scaling);
+      EXPECT_EQ(back.step, 3);
+      EXPECT_EQ(back.step_in_epoch, 3);
+      EXPECT_EQ(back.best_accuracy, 0.7);
+      EXPECT_EQ(back.best_epoch, 2);
+      EXPECT_EQ(back.best, state.best);
+      expect_same(back.epoch, state.epoch);
+      ASSERT_EQ(back.history.size(), 2u);
+      expect_same(back.history[1], state.history[1]);
+      EXPECT_EQ(all_bits(back.layers), all_bits(state.layers));
+      ASSERT_EQ(back.layers.size(), state.layers.size());
+      for (std::size_t l = 0; l < back.layers.size(); ++l) {
+        EXPECT_EQ(back.layers[l].pattern, state.layers[l].pattern);
+        EXPECT_EQ(back.layers[l].transposed, state.layers[l].transposed);
+        EXPECT_EQ(back.layers[l].by_input, state.layers[l].by_input);
+        EXPECT_EQ(back.layers[l].dense, dense);
+        EXPECT_EQ(back.layers[l].activation, state.layers[l].activation);
+        EXPECT_EQ(back.layers[l].slope, state.layers[l].slope);
+        EXPECT_EQ(back.layers[l].threshold, state.layers[l].threshold);
+      }
+    }
+  }
+}
+
+TEST(Checkpoint, GoesOnBitByBitFromAnyStep) {
+  const TestDirectory directory;
+  const auto path = directory / "checkpoint.safetensors";
+  for (const Kind kind : {Kind::floats, Kind::sparse}) {
+    for (const bool dense : {false, true}) {
+      const Dataset data = random_data(kind, 60, 8, 3, 2);
+      Trainer straight(data, small_options(dense));
+      for (int step = 0; step < 9; ++step) {
+        write_checkpoint(path, straight.state());
+        Trainer resumed(data, read_checkpoint(path, {}));
+        const auto rows = std::span(straight.train_rows()).subspan(static_cast<std::size_t>(step), 16);
+        straight.step(rows);
+        resumed.step(rows);
+        EXPECT_EQ(all_bits(resumed.state().layers), all_bits(straight.state().layers)) << step;
+        EXPECT_EQ(resumed.state().epoch.train_loss, straight.state().epoch.train_loss);
+      }
+    }
+  }
+}
+
+// The file with one change to its header.
+std::string refusal(const std::filesystem::path& path, const TrainState& state,
+                    const std::function<void(Metadata&)>& change) {
+  write_checkpoint(path, state);
+  const TensorFile file = read_safetensors(path);
+  Metadata metadata = file.metadata();
+  change(metadata);
+  std::map<std::string, TensorView> views;
+  for (const auto& [name, tensor] : file.tensors())
+    views[name] = {tensor.dtype, tensor.shape, std::span<const std::byte>(tensor.bytes)};
+  write_safetensors(path, metadata, views);
+  return error_of([&] { read_checkpoint(path, {}); });
+}
+
+TEST(Checkpoint, RefusesNumbersThatCannotBe) {
+  const TestDirectory directory;
+  const auto path = directory / "checkpoint.safetensors";
+  const Dataset data = random_data(Kind::floats, 60, 8, 3, 3);
+  const TrainState state = some_state(data, false);
+  const auto set = [&](const std::string& key, const std::string& value) {
+    return refusal(path, state, [&](Metadata& metadata) { metadata[key] = value; });
+  };
+  EXPECT_EQ(set("step", "3"), "");
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, std::string>>{{"step", "-1"},
+                                                        {"step", "many"},
+                                                        {"step", "1e99"},
+                                                        {"step_in_epoch", "-1"},
+                                                        {"step_in_epoch", "99999999"},
+                                                        {"format", "filigree checkpoint 0"},
+                                                        {"config", "network = [8, 7, 5, 3"},
+                                                        {"config", ""},
+                                                        {"epoch", "{}"},
+                                                        {"history", "{}\n"},
+                                                        {"layers.0.activation", "77"},
+                                                        {"layers.0.activation", "-1"},
+                                                        {"layers.1.by_input", "1"},
+                                                        {"layers.0.slope", "nan"}}) {
+    EXPECT_NE(set(key, value), "") << key << " = " << value;
+  }
+  EXPECT_NE(refusal(path, state, [](Metadata& metadata) { metadata.erase("data"); }), "");
+  EXPECT_NE(set("epoch", to_json_line(state.epoch).replace(9, 1, "null")), "") << "an epoch of null";
+}
+
+TEST(Checkpoint, RefusesWeightsThatAreNotFiniteAndArraysThatDoNotFit) {
+  const TestDirectory directory;
+  const auto path = directory / "checkpoint.safetensors";
+  const Dataset data = random_data(Kind::floats, 60, 8, 3, 4);
+  const TrainState sound = some_state(data, false);
+  const auto complaint = [&](const std::function<void(TrainState&)>& change) {
+    TrainState state = sound;
+    change(state);
+    write_checkpoint(path, state);
+    return error_of([&] { read_checkpoint(path, {}); });
+  };
+  EXPECT_EQ(complaint([](TrainState&) {}), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.layers[1].value[3] = NAN; }).find("layers.1.value[3]"),
+            std::string::npos);
+  EXPECT_NE(complaint([](TrainState& s) { s.layers[0].bias[0] = INFINITY; }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.layers[0].value.pop_back(); }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.layers[0].first.clear(); }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.layers[0].bias_second.push_back(0); }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.layers[2].pattern.column[0] = 99; }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.layers[2].pattern.row_begin[1] = 9999; }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.scaling.mean.resize(3); }), "") << "a scale of 8, a mean of 3";
+  EXPECT_NE(complaint([](TrainState& s) { s.scaling.scale.push_back(1); }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.best[1].weights.column[0] = 70; }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.layers.pop_back(); }), "");
+}
+
+TEST(Checkpoint, IsReadOrRefusedWhateverByteOfItIsDamaged) {
+  const TestDirectory directory;
+  const auto path = directory / "checkpoint.safetensors";
+  const Dataset data = random_data(Kind::sparse, 60, 8, 3, 5);
+  write_checkpoint(path, some_state(data, false));
+  const std::string sound = file_content(path);
+  for (std::size_t length = 0; length < sound.size(); length += 97) {
+    put_file(path, sound.substr(0, length));
+    EXPECT_NE(error_of([&] { read_checkpoint(path, {}); }), "") << length;
+  }
+  int refused = 0;
+  Random random(6);
+  for (int trial = 0; trial < 400; ++trial) {
+    std::string damaged = sound;
+    damaged[random.below(damaged.size())] ^= static_cast<char>(1 + random.below(255));
+    put_file(path, damaged);
+    try {
+      TrainState state = read_checkpoint(path, {});
+      if (state.options.network != small_options(false).network) continue;
+      Trainer trainer(data, std::move(state));  // if it is taken, it is sound
+      trainer.step(std::span(trainer.train_rows()).first(16));
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 50);
+}
+
+TEST(EpochReport, ComesBackFromItsLine) {
+  expect_same(epoch_from_json(to_json_line(some_report())), some_report());
+  EXPECT_TRUE(std::isnan(epoch_from_json(to_json_line(some_report())).validation_loss));
+  const std::string line = to_json_line(some_report());
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_NE(line.find("\"validation_accuracy\":null"), std::string::npos);
+  EXPECT_NE(line.find("\"nnz\":1234567890123"), std::string::npos);
+  EXPECT_NE(error_of([] { epoch_from_json("not json"); }), "");
+  EXPECT_NE(error_of([] { epoch_from_json("{\"epoch\":1}"); }).find("epochs"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              std::string text = line;
+              epoch_from_json(text.replace(text.find("\"lr\":"), 8, "\"lr\":[]"));
+            }),
+            "");
+}
+
+TEST(Fingerprint, ChangesWithEverythingInTheData) {
+  for (const Kind kind : kKinds) {
+    const Dataset data = random_data(kind, 30, 8, 3, 7);
+    const std::uint64_t sound = fingerprint(data);
+    EXPECT_EQ(fingerprint(random_data(kind, 30, 8, 3, 7)), sound);
+    const auto changed = [&](const std::function<void(Dataset&)>& change) {
+      Dataset other = data;
+      change(other);
+      return fingerprint(other) != sound;
+    };
+    EXPECT_TRUE(changed([](Dataset& d) { ++d.classes; }));
+    for (const bool test : {false, true}) {
+      const auto part = [&](Dataset& d) -> DataRows& { return test ? d.test : d.train; };
+      EXPECT_TRUE(changed([&](Dataset& d) { part(d).label.back() ^= 1; }));
+      EXPECT_TRUE(changed([&](Dataset& d) { std::swap(part(d).label[0], part(d).label[1]); }) ||
+                  part(const_cast<Dataset&>(data)).label[0] == part(const_cast<Dataset&>(data)).label[1]);
+      if (kind == Kind::floats)
+        EXPECT_TRUE(changed([&](Dataset& d) { part(d).floats[part(d).floats.size() - 1] += 1; }));
+      if (kind == Kind::bytes)
+        EXPECT_TRUE(changed([&](Dataset& d) { part(d).bytes[part(d).bytes.size() - 1] ^= 1; }));
+      if (kind == Kind::sparse) {
+        EXPECT_TRUE(changed([&](Dataset& d) { part(d).value.back() += 1; }));
+        EXPECT_TRUE(changed([&](Dataset& d) { part(d).column.back() ^= 1; }));
+        EXPECT_TRUE(changed([&](Dataset& d) { --part(d).row_begin[5]; })) << "values of another row";
+      }
+    }
+  }
+}
+
+TEST(ToModel, KeepsLayersScalingAndLoss) {
+  const Dataset data = random_data(Kind::floats, 60, 8, 3, 8);
+  const TrainState state = some_state(data, false);
+  const Model last = to_model(state, false), best = to_model(state, true);
+  ASSERT_EQ(last.layers.size(), 3u);
+  EXPECT_EQ(last.layers[1].weights, to_csr(state.layers[1].pattern, state.layers[1].value));
+  EXPECT_EQ(last.layers[1].slope, -0.1f);
+  EXPECT_EQ(last.input_mean, state.scaling.mean);
+  EXPECT_EQ(last.input_scale, state.scaling.scale);
+  EXPECT_EQ(last.loss, "cross-entropy");
+  EXPECT_EQ(best.layers[0].bias[0], 0.25f);
+}
+
+}  // namespace
+}  // namespace filigree
