@@ -107,14 +107,10 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   for (std::size_t i = 0; i < answers.size(); ++i)
     bench.rows[i].right = verification.mismatches.empty() && answers[i] == compiled;
   bench.peak_memory_bytes = peak_memory_bytes();
-#ifdef FILIGREE_HAS_DNNL
   DenseGemm dense(1024, threads());
   std::vector<double> dense_rates;
   for (int r = 0; r < std::max(3, options.repeat); ++r) dense_rates.push_back(dense.fma_rate());
   bench.dense_fma_rate = median(dense_rates);
-#else
-  bench.missing.emplace_back("dense GEMM (libdnnl-dev)");
-#endif
   return bench;
 }
 

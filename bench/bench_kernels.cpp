@@ -39,7 +39,7 @@ CsrMatrix random_layer(Index neurons, Index fan_in, bool uniform) {
   return w;
 }
 
-// Runs dense GEMM once, if it was built in; 0 if not.
+// Runs dense GEMM once: multiply-adds per second.
 using Yardstick = std::function<double()>;
 
 // Kernel and yardstick take turns, because the machine's speed drifts: the share is the median of their
@@ -82,12 +82,8 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
   KernelBench bench;
   bench.processor = processor_name();
   bench.simd = simd_name();
-#ifdef FILIGREE_HAS_DNNL
   DenseGemm gemm(1024, 1);
   const Yardstick dense = [&] { return gemm.fma_rate(); };
-#else
-  const Yardstick dense = [] { return 0.0; };
-#endif
   std::vector<double> dense_rates;
   double done = 0;
   for (const Index n : options.neurons) {

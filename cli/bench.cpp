@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/bench_training.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "filigree/bench.h"
@@ -199,9 +200,12 @@ Run add_bench(CLI::App& app) {
       ->type_name("R");
   kernels->common.add_to(*kernels_command);
 
+  const Run training = add_bench_training(*command);
+  const Run accuracy = add_bench_accuracy(*command);
   return [=](const Context& context) {
-    return challenge_command->parsed() ? run_challenge_bench(*challenge, context)
-                                       : run_kernel_bench(*kernels, context);
+    if (challenge_command->parsed()) return run_challenge_bench(*challenge, context);
+    if (kernels_command->parsed()) return run_kernel_bench(*kernels, context);
+    return command->got_subcommand("training") ? training(context) : accuracy(context);
   };
 }
 

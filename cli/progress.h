@@ -23,10 +23,10 @@ class ProgressDisplay {
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   Observer observer(std::stop_token stop);
+  void clear();  // takes the line away, before something else is printed
 
  private:
   void show(const Progress& progress);
-  void clear();
 
   bool quiet_, terminal_;
   std::string stage_;

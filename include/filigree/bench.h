@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "filigree/challenge.h"
+#include "filigree/options.h"
 
 namespace filigree {
 
@@ -47,7 +48,7 @@ struct KernelRow {
 };
 
 struct KernelBench {
-  double dense_fma_rate = 0;  // one core; 0 if oneDNN was not built in
+  double dense_fma_rate = 0;  // one core
   std::vector<KernelRow> rows;
   std::string processor, simd;
 };
@@ -59,6 +60,84 @@ struct KernelBenchOptions {
 };
 // One core, all rows alive.
 KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& observer = {});
+
+struct TrainingRow {
+  std::string task;     // "inference" or "step"
+  double sparsity = 0;  // negative: the dense baseline
+  Offset connections = 0;
+  double milliseconds = 0;  // median
+  double speedup = 0;       // against dense in the same round, median
+  double slowest_speedup = 0, fastest_speedup = 0;
+};
+struct ThreadRow {
+  double sparsity = 0;
+  int threads = 0;
+  double speedup = 0;  // of a training step against one thread
+};
+struct MemoryRow {  // of a 512×512 layer
+  double sparsity = 0;
+  std::size_t dense_bytes = 0;      // weights, gradient, momentum
+  std::size_t parameter_bytes = 0;  // the same with the places of connections
+  std::size_t workspace_bytes = 0;  // what the passes hold besides
+};
+struct EvolutionRow {
+  double sparsity = 0;
+  double share = 0;  // of the training time, at the default interval
+};
+struct WideRow {
+  std::vector<Index> network;
+  double sparsity = 0;
+  Index batch = 0;
+  Offset connections = 0;
+  double milliseconds = 0;  // a step
+  std::uint64_t peak_memory_bytes = 0;
+};
+
+struct TrainingBench {
+  double dense_fma_rate = 0;       // of GEMM 1024³, all threads
+  double dense_step_fma_rate = 0;  // of the dense training step as a whole
+  std::vector<TrainingRow> rows;
+  double inference_break_even = 0, step_break_even = 0;  // sparsity; NaN: none
+  std::vector<ThreadRow> thread_rows;
+  std::vector<MemoryRow> memory_rows;
+  std::vector<EvolutionRow> evolution_rows;
+  std::vector<WideRow> wide_rows;
+  int threads = 0;
+  std::string processor, simd;
+};
+
+struct TrainingBenchOptions {
+  std::vector<double> sparsities = {0.9, 0.97, 0.99};
+  Index inference_rows = 10000;
+  int repeat = 9;
+  bool extras = true;  // threads, evolution, wide layers
+};
+// inference: 784-512-512-512-512-512-10; step: 784-256-256-256-10, batch 512; both beside dense GEMM, in
+// turns.
+TrainingBench bench_training(const TrainingBenchOptions& options, const Observer& observer = {});
+
+// One line of the accuracy table: a network on a data set at a sparsity, several seeds.
+struct AccuracyRow {
+  std::string data, network, method;  // method: "best", "ertl", "ertl, random growth", "ertl, no growth"
+  double sparsity = 0;                // negative: dense
+  Offset connections = 0;
+  std::vector<double> accuracy;  // test, last epoch, one per seed
+  double mean = 0;
+  double seconds = 0;    // of all seeds
+  double published = 0;  // Ertl's table 4, where he has this; else 0
+  double asked = 0;      // what we set out to reach; 0: nothing
+};
+struct AccuracyBenchOptions {
+  std::string mnist, fashion, higgs;  // directories and file; empty: left out (fashion: Debian's)
+  int seeds = 3;
+  std::int64_t epochs = 0;  // 0: the preset's
+  bool ertl = true;         // his method beside ours
+  bool dense = true;
+};
+// Calls `row` with each line as it is finished.
+std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
+                                        const std::function<void(const AccuracyRow&)>& row,
+                                        const Observer& observer = {});
 
 // Published figures for 60,000 inputs, to stand beside ours: seconds, 0 where none was published.
 struct PublishedFigures {

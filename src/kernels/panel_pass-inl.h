@@ -20,43 +20,44 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
 using Vec = hn::Vec<Tag>;
-constexpr auto kRows = static_cast<std::size_t>(kPanelRows);
-
-// Two vectors of a neuron's samples: with four rows under way eight chains of additions hide their latency.
+// Some vectors of a neuron's samples. Several rows are under way at once, so that eight or more chains of
+// additions hide their latency.
+template <std::size_t kVectors>
 struct Strip {
-  Vec v0, v1;
-  static HWY_INLINE Strip load(Tag d, const float* HWY_RESTRICT p) {
-    return {hn::Load(d, p), hn::Load(d, p + hn::Lanes(d))};
+  Vec v[kVectors];
+
+  static HWY_INLINE Strip set(Vec x) {
+    Strip s;
+    for (Vec& v : s.v) v = x;
+    return s;
   }
-  HWY_INLINE void store(Tag d, float* HWY_RESTRICT p) const {
-    hn::Store(v0, d, p);
-    hn::Store(v1, d, p + hn::Lanes(d));
-  }
-  HWY_INLINE void add_product(Vec factor, const Strip& x) {
-    v0 = hn::MulAdd(factor, x.v0, v0);
-    v1 = hn::MulAdd(factor, x.v1, v1);
+  HWY_INLINE void add_product(Tag d, Vec factor, const float* HWY_RESTRICT x) {
+    for (std::size_t i = 0; i < kVectors; ++i)
+      v[i] = hn::MulAdd(factor, hn::Load(d, x + i * hn::Lanes(d)), v[i]);
   }
 };
 
 // A row of connections and its sum so far.
+template <std::size_t kRows, std::size_t kVectors>
 struct Row {
   const std::uint16_t* HWY_RESTRICT column;
   const float* HWY_RESTRICT value;
-  Strip sum;
+  Strip<kVectors> sum;
 
   HWY_INLINE void connect(Tag d, const float* HWY_RESTRICT x, std::size_t e) {
-    sum.add_product(hn::Set(d, value[e]), Strip::load(d, x + std::size_t{column[e]} * kRows));
+    sum.add_product(d, hn::Set(d, value[e]), x + std::size_t{column[e]} * kRows);
   }
   // Four columns in one load: the load ports are what the loop waits for.
   HWY_INLINE void connect_four(Tag d, const float* HWY_RESTRICT x, std::size_t e) {
     std::uint64_t columns;
     std::memcpy(&columns, column + e, sizeof(columns));
     for (std::size_t i = 0; i < 4; ++i)
-      sum.add_product(hn::Set(d, value[e + i]), Strip::load(d, x + (columns >> (16 * i) & 0xffff) * kRows));
+      sum.add_product(d, hn::Set(d, value[e + i]), x + (columns >> (16 * i) & 0xffff) * kRows);
   }
 };
 
 // One strip of a panel through a layer.
+template <std::size_t kRows, std::size_t kVectors>
 struct StripPass {
   const Pattern& w;
   const float* HWY_RESTRICT value;
@@ -66,28 +67,25 @@ struct StripPass {
   const float* HWY_RESTRICT x;
   float* HWY_RESTRICT y;
 
-  HWY_INLINE void finish(Tag d, Strip sum, std::size_t row) const {
+  HWY_INLINE void finish(Tag d, const Strip<kVectors>& sum, std::size_t row) const {
     const Vec zero = hn::Zero(d);
-    if (relu) {  // a NaN stays one
-      sum.v0 = hn::IfThenElse(hn::Lt(sum.v0, zero), zero, sum.v0);
-      sum.v1 = hn::IfThenElse(hn::Lt(sum.v1, zero), zero, sum.v1);
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      const std::size_t at = row * kRows + i * hn::Lanes(d);
+      Vec out = sum.v[i];
+      if (relu) out = hn::IfThenElse(hn::Lt(out, zero), zero, out);  // a NaN stays one
+      if (gate != nullptr) out = hn::IfThenElseZero(hn::Gt(hn::Load(d, gate + at), zero), out);
+      hn::Store(out, d, y + at);
     }
-    if (gate != nullptr) {
-      const Strip open = Strip::load(d, gate + row * kRows);
-      sum.v0 = hn::IfThenElseZero(hn::Gt(open.v0, zero), sum.v0);
-      sum.v1 = hn::IfThenElseZero(hn::Gt(open.v1, zero), sum.v1);
-    }
-    sum.store(d, y + row * kRows);
   }
 
   // kCount rows of one length.
   template <std::size_t kCount>
   HWY_INLINE void multiply(Tag d, const std::uint32_t* HWY_RESTRICT rows, std::size_t length) const {
-    Row row[kCount];
+    Row<kRows, kVectors> row[kCount];
     for (std::size_t k = 0; k < kCount; ++k) {
       const std::size_t begin = w.row_begin[rows[k]];
       const Vec start = bias == nullptr ? hn::Zero(d) : hn::Set(d, bias[rows[k]]);
-      row[k] = {w.column.data() + begin, value + begin, {start, start}};
+      row[k] = {w.column.data() + begin, value + begin, Strip<kVectors>::set(start)};
     }
     std::size_t e = 0;
     for (; e + 4 <= length; e += 4)
@@ -98,22 +96,35 @@ struct StripPass {
   }
 };
 
-void MultiplyPanel(const Pattern& w, const float* HWY_RESTRICT value, const float* HWY_RESTRICT bias,
-                   const PanelEpilogue& epilogue, const float* HWY_RESTRICT x, float* HWY_RESTRICT y) {
+template <std::size_t kRows, std::size_t kVectors, std::size_t kTogether>
+HWY_INLINE void multiply_strips(const Pattern& w, const float* HWY_RESTRICT value,
+                                const float* HWY_RESTRICT bias, const PanelEpilogue& epilogue,
+                                const float* HWY_RESTRICT x, float* HWY_RESTRICT y) {
   const Tag d;
-  for (std::size_t strip = 0; strip < kRows; strip += 2 * hn::Lanes(d)) {
+  for (std::size_t strip = 0; strip < kRows; strip += kVectors * hn::Lanes(d)) {
     const float* gate = epilogue.gate == nullptr ? nullptr : epilogue.gate + strip;
-    const StripPass pass{w, value, bias, gate, epilogue.relu, x + strip, y + strip};
+    const StripPass<kRows, kVectors> pass{w, value, bias, gate, epilogue.relu, x + strip, y + strip};
     const std::uint32_t* HWY_RESTRICT rows = w.order.data();
     for (const Pattern::Run& run : w.runs) {
       std::uint32_t left = run.rows;
-      for (; left >= 4; left -= 4, rows += 4) pass.multiply<4>(d, rows, run.length);
-      for (; left > 0; --left, ++rows) pass.multiply<1>(d, rows, run.length);
+      for (; left >= kTogether; left -= kTogether, rows += kTogether)
+        pass.template multiply<kTogether>(d, rows, run.length);
+      for (; left > 0; --left, ++rows) pass.template multiply<1>(d, rows, run.length);
     }
   }
 }
 
+void MultiplyPanel(const Pattern& w, const float* HWY_RESTRICT value, const float* HWY_RESTRICT bias,
+                   const PanelEpilogue& epilogue, const float* HWY_RESTRICT x, float* HWY_RESTRICT y,
+                   std::size_t panel_rows) {
+  if (panel_rows == kWidePanelRows)
+    multiply_strips<kWidePanelRows, 4, 2>(w, value, bias, epilogue, x, y);
+  else
+    multiply_strips<kPanelRows, 2, 4>(w, value, bias, epilogue, x, y);
+}
+
 // The products of two neurons' samples, added up to one vector; what remains is the sum of its lanes.
+template <std::size_t kRows>
 HWY_INLINE Vec products(Tag d, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b) {
   const std::size_t lanes = hn::Lanes(d);
   Vec sum = hn::Mul(hn::Load(d, a), hn::Load(d, b));
@@ -166,6 +177,7 @@ HWY_INLINE void add_sums(Tag d, const Four& four, float* HWY_RESTRICT to) {
 #endif
 
 // Walks over the connections; the row of each follows from row_begin.
+template <std::size_t kRows>
 struct Walk {
   const Pattern& w;
   std::size_t entry, row;
@@ -180,15 +192,16 @@ struct Walk {
 
 // Also tried, and slower by a fifth to a third: rows taken one by one with their samples in registers (the
 // sums of short rows overlap in memory), a stored row for each connection, products that pass through memory.
-void GradientPanel(const Pattern& w, const float* HWY_RESTRICT y, const float* HWY_RESTRICT x,
-                   float* HWY_RESTRICT gradient) {
+template <std::size_t kRows>
+HWY_INLINE void add_gradients(const Pattern& w, const float* HWY_RESTRICT y, const float* HWY_RESTRICT x,
+                              float* HWY_RESTRICT gradient) {
   const Tag d;
-  Walk walk{w, 0, 0};
+  Walk<kRows> walk{w, 0, 0};
   const std::size_t entries = w.column.size();
   const auto next = [&]() HWY_ATTR {
     std::size_t at_y, at_x;
     walk.next(at_y, at_x);
-    return products(d, y + at_y, x + at_x);
+    return products<kRows>(d, y + at_y, x + at_x);
   };
 #ifdef FILIGREE_SHARED_SUMS
   constexpr std::size_t kLanes = hn::MaxLanes(Tag());
@@ -210,12 +223,21 @@ void GradientPanel(const Pattern& w, const float* HWY_RESTRICT y, const float* H
   }
 }
 
-void AddRowSums(const float* HWY_RESTRICT y, std::size_t rows, float* HWY_RESTRICT sum) {
+void GradientPanel(const Pattern& w, const float* HWY_RESTRICT y, const float* HWY_RESTRICT x,
+                   float* HWY_RESTRICT gradient, std::size_t panel_rows) {
+  if (panel_rows == kWidePanelRows)
+    add_gradients<kWidePanelRows>(w, y, x, gradient);
+  else
+    add_gradients<kPanelRows>(w, y, x, gradient);
+}
+
+void AddRowSums(const float* HWY_RESTRICT y, std::size_t rows, float* HWY_RESTRICT sum,
+                std::size_t panel_rows) {
   const Tag d;
   const auto next = [&](std::size_t row) HWY_ATTR {
-    const float* HWY_RESTRICT from = y + row * kRows;
+    const float* HWY_RESTRICT from = y + row * panel_rows;
     Vec total = hn::Load(d, from);
-    for (std::size_t i = hn::Lanes(d); i < kRows; i += hn::Lanes(d))
+    for (std::size_t i = hn::Lanes(d); i < panel_rows; i += hn::Lanes(d))
       total = hn::Add(total, hn::Load(d, from + i));
     return total;
   };

@@ -17,17 +17,18 @@ HWY_EXPORT(AddRowSums);
 HWY_EXPORT(Dots4x4);
 
 void multiply_panel(const Pattern& w, std::span<const float> value, std::span<const float> bias,
-                    const PanelEpilogue& epilogue, const float* x, float* y) {
+                    const PanelEpilogue& epilogue, const float* x, float* y, std::size_t panel_rows) {
   HWY_DYNAMIC_DISPATCH(MultiplyPanel)
-  (w, value.data(), bias.empty() ? nullptr : bias.data(), epilogue, x, y);
+  (w, value.data(), bias.empty() ? nullptr : bias.data(), epilogue, x, y, panel_rows);
 }
 
-void gradient_panel(const Pattern& w, const float* y, const float* x, std::span<float> gradient) {
-  HWY_DYNAMIC_DISPATCH(GradientPanel)(w, y, x, gradient.data());
+void gradient_panel(const Pattern& w, const float* y, const float* x, std::span<float> gradient,
+                    std::size_t panel_rows) {
+  HWY_DYNAMIC_DISPATCH(GradientPanel)(w, y, x, gradient.data(), panel_rows);
 }
 
-void add_row_sums(const float* y, std::size_t rows, std::span<float> sum) {
-  HWY_DYNAMIC_DISPATCH(AddRowSums)(y, rows, sum.data());
+void add_row_sums(const float* y, std::size_t rows, std::span<float> sum, std::size_t panel_rows) {
+  HWY_DYNAMIC_DISPATCH(AddRowSums)(y, rows, sum.data(), panel_rows);
 }
 
 void dots_4x4(const float* a, const float* b, std::size_t width, float* dot) {

@@ -5,8 +5,6 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kRows = static_cast<std::size_t>(kPanelRows);
-
 // Calls visit(row, column, entry) for every connection.
 template <typename Visit>
 void for_each_connection(const Pattern& w, const Visit& visit) {
@@ -17,15 +15,16 @@ void for_each_connection(const Pattern& w, const Visit& visit) {
 }  // namespace
 
 void multiply_panel_reference(const Pattern& w, std::span<const float> value, std::span<const float> bias,
-                              const PanelEpilogue& epilogue, const float* x, float* y) {
-  for (std::size_t b = 0; b < kRows; ++b) {
+                              const PanelEpilogue& epilogue, const float* x, float* y,
+                              std::size_t panel_rows) {
+  for (std::size_t b = 0; b < panel_rows; ++b) {
     std::vector<double> sum(static_cast<std::size_t>(w.rows), 0.0);
     if (!bias.empty()) sum.assign(bias.begin(), bias.end());
     for_each_connection(w, [&](std::size_t r, std::size_t c, std::size_t e) {
-      sum[r] += double{value[e]} * x[c * kRows + b];
+      sum[r] += double{value[e]} * x[c * panel_rows + b];
     });
     for (std::size_t r = 0; r < sum.size(); ++r) {
-      const std::size_t at = r * kRows + b;
+      const std::size_t at = r * panel_rows + b;
       const bool off =
           (epilogue.relu && sum[r] < 0) || (epilogue.gate != nullptr && !(epilogue.gate[at] > 0));
       y[at] = static_cast<float>(off ? 0 : sum[r]);
@@ -33,18 +32,19 @@ void multiply_panel_reference(const Pattern& w, std::span<const float> value, st
   }
 }
 
-void gradient_panel_reference(const Pattern& w, const float* y, const float* x, std::span<float> gradient) {
+void gradient_panel_reference(const Pattern& w, const float* y, const float* x, std::span<float> gradient,
+                              std::size_t panel_rows) {
   for_each_connection(w, [&](std::size_t r, std::size_t c, std::size_t e) {
     double sum = gradient[e];
-    for (std::size_t b = 0; b < kRows; ++b) sum += double{y[r * kRows + b]} * x[c * kRows + b];
+    for (std::size_t b = 0; b < panel_rows; ++b) sum += double{y[r * panel_rows + b]} * x[c * panel_rows + b];
     gradient[e] = static_cast<float>(sum);
   });
 }
 
-void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> sum) {
+void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> sum, std::size_t panel_rows) {
   for (std::size_t r = 0; r < rows; ++r) {
     double total = sum[r];
-    for (std::size_t b = 0; b < kRows; ++b) total += y[r * kRows + b];
+    for (std::size_t b = 0; b < panel_rows; ++b) total += y[r * panel_rows + b];
     sum[r] = static_cast<float>(total);
   }
 }

