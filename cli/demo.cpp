@@ -1,6 +1,7 @@
-// filigree demo: the generated challenge, both engines, checked.
+// filigree demo: the generated challenge with both engines, checked; then a sparse network is trained.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command.h"
@@ -9,6 +10,58 @@
 namespace filigree::cli {
 
 namespace {
+
+// A curve in one line, lowest to highest.
+std::string curve(const std::vector<EpochReport>& epochs) {
+  constexpr const char* kSteps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  double low = 1, high = 0;
+  for (const EpochReport& e : epochs) {
+    low = std::min(low, e.test_accuracy);
+    high = std::max(high, e.test_accuracy);
+  }
+  std::string line;
+  for (const EpochReport& e : epochs)
+    line += kSteps[high > low ? static_cast<int>(7 * (e.test_accuracy - low) / (high - low)) : 7];
+  return line;
+}
+
+// Drawn digits, 97 % of the weights never there.
+nlohmann::json run_training(const Common& common, const Context& context) {
+  if (!common.quiet)
+    fmt::print(
+        "\nSparse training: 97 % of the weights do not exist at any time; every 40 steps the smallest of "
+        "the\n"
+        "others go and new connections grow where the gradient is largest. Data: drawn digits.\n\n");
+  DataOptions source;
+  source.source = "digits:12000";
+  TrainOptions options = preset_options("fast");
+  options.sparsity = 0.97;
+  options.update_every = 40;
+  options.epochs = 12;
+  ProgressDisplay display(common.quiet);
+  const Observer observer = display.observer(context.stop);
+  const Data data = load_data(source, observer);
+  TrainObserver watch;
+  watch.stop = context.stop;
+  watch.step = [&](const StepReport& r) {
+    observer.report("training", static_cast<double>(r.epoch - 1), static_cast<double>(r.epochs), "epochs");
+  };
+  RunDirectory nowhere;
+  nowhere.test_every_epoch = true;  // for the curve
+  const TrainRun trained = train(data, options, nowhere, watch);
+  display.clear();
+  print_line(common, "data", data.describe());
+  std::string shape = std::to_string(trained.layers.front().inputs);
+  for (const LayerReport& layer : trained.layers) shape += fmt::format("-{}", layer.outputs);
+  print_line(common, "network", fmt::format("{}: {} connections", shape, with_commas(trained.connections)));
+  print_line(common, "accuracy",
+             fmt::format("{}  {:.1f} % after one epoch, {:.1f} % after {}, on rows never trained on",
+                         curve(trained.epochs), 100 * trained.epochs.front().test_accuracy,
+                         100 * trained.test_accuracy, trained.epochs.size()));
+  print_line(common, "time", short_seconds(trained.seconds));
+  return {
+      {"test_accuracy", trained.test_accuracy}, {"nnz", trained.connections}, {"seconds", trained.seconds}};
+}
 
 int run(Common& common, const Context& context) {
   common.prepare();
@@ -50,9 +103,11 @@ int run(Common& common, const Context& context) {
     print_line(common, "speed-up", fmt::format("{:.0f}× by compiling", plain.seconds / compiled.seconds));
     print_line(common, "machine",
                fmt::format("{}, {}, {}", plain.processor, threads_text(plain.threads), simd_name()));
-    fmt::print("\nNext: filigree challenge --help, filigree bench challenge\n");
   }
-  common.write_json({{"runs", results}, {"same", same}});
+  const nlohmann::json training = run_training(common, context);
+  if (!common.quiet)
+    fmt::print("\nNext: filigree train --data fashion --sparsity 0.97, filigree challenge --help\n");
+  common.write_json({{"runs", results}, {"same", same}, {"training", training}});
   return code;
 }
 
@@ -61,7 +116,7 @@ int run(Common& common, const Context& context) {
 Run add_demo(CLI::App& app) {
   auto common = std::make_shared<Common>();
   CLI::App* command =
-      app.add_subcommand("demo", "see it work: the generated 1024×120 challenge, both engines, checked");
+      app.add_subcommand("demo", "see it work: the 1024×120 challenge, checked, and a short sparse training");
   common->add_to(*command);
   return [common](const Context& context) { return run(*common, context); };
 }

@@ -283,6 +283,8 @@ TEST(CsvSets, FilesThatDoNotFitTogetherAreRefused) {
   EXPECT_EQ(with("0,1,2\n3,4\n"), test + ":2: 2 columns, but line 1 has 3");
   EXPECT_EQ(with(""), test + ": the file is empty");
   EXPECT_EQ(with("0,1,2\n3,1,2\n"), "");  // a header in one of them is fine
+  EXPECT_EQ(error_of([&] { load_dataset({.source = "csv:" + train, .label_column = ""}, {}); }),
+            train + ": no column is named as the label's");
 }
 
 TEST(CsvSets, OneClassOrTooManyAreRefused) {

@@ -113,6 +113,7 @@ void check_columns(const CsvTable& train, const CsvTable& test, Names files) {
 }  // namespace
 
 Dataset load_csv(Names files, const DataOptions& options, const Observer& observer) {
+  if (options.label_column.empty()) fail("{}: no column is named as the label's", files[0]);
   CsvTable train = read_csv(open(files[0]), options.label_column, observer);
   if (files.size() == 1) return assemble<CsvTable>(files, train, nullptr, options);
   CsvTable test = read_csv(open(files[1]), options.label_column, observer);

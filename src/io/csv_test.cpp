@@ -87,7 +87,15 @@ TEST(Csv, SaysWhyTheLabelColumnIsNotFound) {
   EXPECT_EQ(refusal("a,b\n1,2\n", "class"),
             "file:1: no column is called \"class\"; the header begins \"a,b\"");
   EXPECT_EQ(refusal("a,b,a\n1,2,3\n", "a"), "file:1: 2 columns are called \"a\"");
-  EXPECT_EQ(refusal("a,b\n1,2\n", ""), "file:1: no column is called \"\"; the header begins \"a,b\"");
+}
+
+TEST(Csv, WithoutALabelColumnEveryColumnIsAFeature) {
+  const CsvTable table = table_of("a,b\n1,0.5\n2,\"7\"\n", "");
+  EXPECT_EQ(table.features, 2);
+  EXPECT_EQ(table.value, (Floats{1, 0.5F, 2, 7}));
+  EXPECT_EQ(table.labels.value, (Labels{0, 0}));
+  EXPECT_EQ(table_of("3\n4\n", "").value, (Floats{3, 4}));
+  EXPECT_EQ(refusal("1,2\n1,2,3\n", ""), "file:2: 3 columns, but line 1 has 2");
 }
 
 TEST(Csv, SaysWhichFieldIsWrongWhere) {

@@ -14,7 +14,8 @@ namespace filigree {
 namespace {
 
 using Dense = std::vector<float>;
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
+constexpr std::size_t kWidths[] = {kPanelRows, kWidePanelRows};
 
 Buffer<float> aligned(const Dense& values) {
   Buffer<float> buffer(std::max<std::size_t>(1, values.size()));
@@ -22,8 +23,8 @@ Buffer<float> aligned(const Dense& values) {
   return buffer;
 }
 
-std::size_t panel_size(Index neurons) {
-  return static_cast<std::size_t>(neurons) * kLanes;
+std::size_t panel_size(Index neurons, std::size_t width = kLanes) {
+  return static_cast<std::size_t>(neurons) * width;
 }
 
 Dense first(const Buffer<float>& values, std::size_t count) {
@@ -62,24 +63,26 @@ Weights ragged(std::uint64_t seed) {
 
 using Multiply = decltype(multiply_panel);
 Dense product(Multiply* multiply, const Weights& w, const Dense& bias, const PanelEpilogue& epilogue,
-              const Dense& x) {
+              const Dense& x, std::size_t width = kLanes) {
   const Buffer<float> in = aligned(x);
-  Buffer<float> out(std::max<std::size_t>(1, panel_size(w.pattern.rows)));
+  Buffer<float> out(std::max<std::size_t>(1, panel_size(w.pattern.rows, width)));
   std::ranges::fill(out, -7.0f);
-  multiply(w.pattern, w.value, bias, epilogue, in.data(), out.data());
-  return first(out, panel_size(w.pattern.rows));
+  multiply(w.pattern, w.value, bias, epilogue, in.data(), out.data(), width);
+  return first(out, panel_size(w.pattern.rows, width));
 }
 
 testing::AssertionResult multiplies_as_reference(const Weights& w, const Dense& bias,
-                                                 const PanelEpilogue& epilogue, const Dense& x) {
+                                                 const PanelEpilogue& epilogue, const Dense& x,
+                                                 std::size_t width) {
   const Weights magnitudes{w.pattern, absolute(w.value)};
   const auto length = [&](std::size_t i) {
-    const std::size_t row = i / kLanes;
+    const std::size_t row = i / width;
     return w.pattern.row_begin[row + 1] - w.pattern.row_begin[row] + 1;  // and the bias
   };
   return all_within_rounding(
-      product(multiply_panel, w, bias, epilogue, x), product(multiply_panel_reference, w, bias, epilogue, x),
-      product(multiply_panel_reference, magnitudes, absolute(bias), {}, absolute(x)), length);
+      product(multiply_panel, w, bias, epilogue, x, width),
+      product(multiply_panel_reference, w, bias, epilogue, x, width),
+      product(multiply_panel_reference, magnitudes, absolute(bias), {}, absolute(x), width), length);
 }
 
 TEST(MultiplyPanel, MultipliesByHand) {
@@ -121,25 +124,29 @@ TEST(MultiplyPanel, MultipliesByHand) {
 
 TEST(MultiplyPanel, AgreesWithTheReferenceForRowsOfEveryLength) {
   const Weights w = ragged(1);
-  const auto x = random_dense(panel_size(w.pattern.cols), 2);
   const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 3);
-  const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows), 4));
-  for_each_target([&] {
-    for (const bool relu : {false, true})
-      for (const float* gated : {static_cast<const float*>(nullptr), gate.data()}) {
-        EXPECT_TRUE(multiplies_as_reference(w, bias, {relu, gated}, x));
-        EXPECT_TRUE(multiplies_as_reference(w, {}, {relu, gated}, x));
-      }
-  });
+  for (const std::size_t width : kWidths) {
+    const auto x = random_dense(panel_size(w.pattern.cols, width), 2);
+    const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows, width), 4));
+    for_each_target([&] {
+      for (const bool relu : {false, true})
+        for (const float* gated : {static_cast<const float*>(nullptr), gate.data()}) {
+          EXPECT_TRUE(multiplies_as_reference(w, bias, {relu, gated}, x, width));
+          EXPECT_TRUE(multiplies_as_reference(w, {}, {relu, gated}, x, width));
+        }
+    });
+  }
 }
 
 TEST(MultiplyPanel, AgreesWithTheReferenceForAnyMatrix) {
   for_each_target([] {
     EXPECT_TRUE(rc::check([] {
       const Weights w = from_csr(*any_csr());
-      const auto x = random_dense(panel_size(w.pattern.cols), 5);
       const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 6);
-      RC_ASSERT(static_cast<bool>(multiplies_as_reference(w, bias, {}, x)));
+      for (const std::size_t width : kWidths) {
+        const auto x = random_dense(panel_size(w.pattern.cols, width), 5);
+        RC_ASSERT(static_cast<bool>(multiplies_as_reference(w, bias, {}, x, width)));
+      }
     }));
   });
 }
@@ -159,42 +166,46 @@ TEST(MultiplyPanel, ReachesTheHighestColumn) {
 
 TEST(MultiplyPanel, AddsTheProductsInTheOrderOfTheColumnsFromTheBiasOn) {
   const Weights w = ragged(7);
-  const auto x = random_dense(panel_size(w.pattern.cols), 8);
   const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 9);
-  Dense plain, fused;  // a target does the one or the other
-  for (std::size_t r = 0; r < bias.size(); ++r) {
-    for (std::size_t b = 0; b < kLanes; ++b) {
-      float sum = bias[r], fused_sum = bias[r];
-      for (std::size_t e = w.pattern.row_begin[r]; e < w.pattern.row_begin[r + 1]; ++e) {
-        const float factor = x[w.pattern.column[e] * kLanes + b];
-        const float term = w.value[e] * factor;
-        sum += term;
-        fused_sum = std::fma(w.value[e], factor, fused_sum);
+  for (const std::size_t width : kWidths) {
+    const auto x = random_dense(panel_size(w.pattern.cols, width), 8);
+    Dense plain, fused;  // a target does the one or the other
+    for (std::size_t r = 0; r < bias.size(); ++r) {
+      for (std::size_t b = 0; b < width; ++b) {
+        float sum = bias[r], fused_sum = bias[r];
+        for (std::size_t e = w.pattern.row_begin[r]; e < w.pattern.row_begin[r + 1]; ++e) {
+          const float factor = x[w.pattern.column[e] * width + b];
+          const float term = w.value[e] * factor;
+          sum += term;
+          fused_sum = std::fma(w.value[e], factor, fused_sum);
+        }
+        plain.push_back(sum);
+        fused.push_back(fused_sum);
       }
-      plain.push_back(sum);
-      fused.push_back(fused_sum);
     }
+    for_each_target([&] {
+      const auto actual = bits(product(multiply_panel, w, bias, {}, x, width));
+      EXPECT_TRUE(actual == bits(plain) || actual == bits(fused)) << width;
+    });
   }
-  for_each_target([&] {
-    const auto actual = bits(product(multiply_panel, w, bias, {}, x));
-    EXPECT_TRUE(actual == bits(plain) || actual == bits(fused));
-  });
 }
 
 TEST(MultiplyPanel, PropagatesNanAndInfinityAsTheReference) {
   const Weights w = ragged(10);
   const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 11);
-  const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows), 12));
-  for (const float special : {kNan, kInfinity, -kInfinity}) {
-    auto x = random_dense(panel_size(w.pattern.cols), 13);
-    x[3] = special;
-    x[5 * kLanes + 31] = special;
-    x[9 * kLanes + 3] = -special;
-    for_each_target([&] {
-      EXPECT_TRUE(multiplies_as_reference(w, bias, {}, x));
-      EXPECT_TRUE(multiplies_as_reference(w, bias, {true, nullptr}, x));
-      EXPECT_TRUE(multiplies_as_reference(w, bias, {false, gate.data()}, x));
-    });
+  for (const std::size_t width : kWidths) {
+    const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows, width), 12));
+    for (const float special : {kNan, kInfinity, -kInfinity}) {
+      auto x = random_dense(panel_size(w.pattern.cols, width), 13);
+      x[3] = special;
+      x[5 * width + width - 1] = special;
+      x[9 * width + 3] = -special;
+      for_each_target([&] {
+        EXPECT_TRUE(multiplies_as_reference(w, bias, {}, x, width));
+        EXPECT_TRUE(multiplies_as_reference(w, bias, {true, nullptr}, x, width));
+        EXPECT_TRUE(multiplies_as_reference(w, bias, {false, gate.data()}, x, width));
+      });
+    }
   }
 }
 
@@ -206,18 +217,20 @@ TEST(MultiplyPanel, TakesMatricesWithoutRowsOrColumns) {
 }
 
 using Gradient = decltype(gradient_panel);
-Dense gradients(Gradient* gradient, const Pattern& w, const Dense& y, const Dense& x, Dense start) {
+Dense gradients(Gradient* gradient, const Pattern& w, const Dense& y, const Dense& x, Dense start,
+                std::size_t width = kLanes) {
   const Buffer<float> rows = aligned(y), columns = aligned(x);
-  gradient(w, rows.data(), columns.data(), start);
+  gradient(w, rows.data(), columns.data(), start, width);
   return start;
 }
 
 testing::AssertionResult derives_as_reference(const Pattern& w, const Dense& y, const Dense& x,
-                                              const Dense& start) {
+                                              const Dense& start, std::size_t width) {
   return all_within_rounding(
-      gradients(gradient_panel, w, y, x, start), gradients(gradient_panel_reference, w, y, x, start),
-      gradients(gradient_panel_reference, w, absolute(y), absolute(x), absolute(start)),
-      [](std::size_t) { return kLanes + 1; });
+      gradients(gradient_panel, w, y, x, start, width),
+      gradients(gradient_panel_reference, w, y, x, start, width),
+      gradients(gradient_panel_reference, w, absolute(y), absolute(x), absolute(start), width),
+      [&](std::size_t) { return width + 1; });
 }
 
 TEST(GradientPanel, AddsUpByHand) {
@@ -230,19 +243,23 @@ TEST(GradientPanel, AddsUpByHand) {
 
 TEST(GradientPanel, AgreesWithTheReferenceForRowsOfEveryLength) {
   const Pattern w = ragged(14).pattern;
-  const auto y = random_dense(panel_size(w.rows), 15);
-  const auto x = random_dense(panel_size(w.cols), 16);
   const auto start = random_dense(w.nnz(), 17);
-  for_each_target([&] { EXPECT_TRUE(derives_as_reference(w, y, x, start)); });
+  for (const std::size_t width : kWidths) {
+    const auto y = random_dense(panel_size(w.rows, width), 15);
+    const auto x = random_dense(panel_size(w.cols, width), 16);
+    for_each_target([&] { EXPECT_TRUE(derives_as_reference(w, y, x, start, width)); });
+  }
 }
 
 TEST(GradientPanel, AgreesWithTheReferenceForAnyPattern) {
   for_each_target([] {
     EXPECT_TRUE(rc::check([] {
       const Pattern w = from_csr(*any_csr()).pattern;
-      const auto y = random_dense(panel_size(w.rows), 18);
-      const auto x = random_dense(panel_size(w.cols), 19);
-      RC_ASSERT(static_cast<bool>(derives_as_reference(w, y, x, random_dense(w.nnz(), 20))));
+      for (const std::size_t width : kWidths) {
+        const auto y = random_dense(panel_size(w.rows, width), 18);
+        const auto x = random_dense(panel_size(w.cols, width), 19);
+        RC_ASSERT(static_cast<bool>(derives_as_reference(w, y, x, random_dense(w.nnz(), 20), width)));
+      }
     }));
   });
 }
@@ -251,42 +268,48 @@ TEST(GradientPanel, TouchesNothingBehindTheLastConnection) {
   for_each_target([] {
     for (Index entries = 0; entries <= 40; ++entries) {
       const Pattern w = to_pattern(one_row(entries, 21).view());
-      const auto y = random_dense(panel_size(w.rows), 22);
-      const auto x = random_dense(panel_size(w.cols), 23);
-      Dense gradient(w.nnz() + 16, -7.0f);
-      gradient = gradients(gradient_panel, w, y, x, gradient);
-      EXPECT_EQ(std::count(gradient.end() - 16, gradient.end(), -7.0f), 16) << entries;
+      for (const std::size_t width : kWidths) {
+        const auto y = random_dense(panel_size(w.rows, width), 22);
+        const auto x = random_dense(panel_size(w.cols, width), 23);
+        const Dense start(w.nnz() + 16, -7.0f);
+        const Dense gradient = gradients(gradient_panel, w, y, x, start, width);
+        EXPECT_EQ(std::count(gradient.end() - 16, gradient.end(), -7.0f), 16) << entries;
+      }
     }
   });
 }
 
 TEST(GradientPanel, PropagatesNanAndInfinityAsTheReference) {
   const Pattern w = ragged(24).pattern;
-  for (const float special : {kNan, kInfinity, -kInfinity}) {
-    auto y = random_dense(panel_size(w.rows), 25);
-    auto x = random_dense(panel_size(w.cols), 26);
-    y[40 * kLanes + 1] = special;
-    x[17 * kLanes + 30] = special;
-    x[18 * kLanes + 1] = -special;
-    const Dense start(w.nnz(), 0.0f);
-    for_each_target([&] { EXPECT_TRUE(derives_as_reference(w, y, x, start)); });
+  const Dense start(w.nnz(), 0.0f);
+  for (const std::size_t width : kWidths) {
+    for (const float special : {kNan, kInfinity, -kInfinity}) {
+      auto y = random_dense(panel_size(w.rows, width), 25);
+      auto x = random_dense(panel_size(w.cols, width), 26);
+      y[40 * width + 1] = special;
+      x[17 * width + width - 2] = special;
+      x[18 * width + 1] = -special;
+      for_each_target([&] { EXPECT_TRUE(derives_as_reference(w, y, x, start, width)); });
+    }
   }
 }
 
 TEST(AddRowSums, AgreesWithTheReferenceForEveryNumberOfRowsAndTouchesNothingElse) {
   for_each_target([] {
     for (std::size_t rows = 0; rows <= 70; ++rows) {
-      const auto values = random_dense(rows * kLanes, rows);
-      const Buffer<float> y = aligned(values), magnitudes = aligned(absolute(values));
-      auto actual = random_dense(rows + 1, 27);
-      Dense expected = actual, magnitude = absolute(actual);
-      const float last = actual.back();
-      add_row_sums(y.data(), rows, actual);
-      add_row_sums_reference(y.data(), rows, expected);
-      add_row_sums_reference(magnitudes.data(), rows, magnitude);
-      EXPECT_TRUE(all_within_rounding(actual, expected, magnitude, [](std::size_t) { return kLanes + 1; }))
-          << rows;
-      EXPECT_EQ(actual.back(), last);
+      for (const std::size_t width : kWidths) {
+        const auto values = random_dense(rows * width, rows);
+        const Buffer<float> y = aligned(values), magnitudes = aligned(absolute(values));
+        auto actual = random_dense(rows + 1, 27);
+        Dense expected = actual, magnitude = absolute(actual);
+        const float last = actual.back();
+        add_row_sums(y.data(), rows, actual, width);
+        add_row_sums_reference(y.data(), rows, expected, width);
+        add_row_sums_reference(magnitudes.data(), rows, magnitude, width);
+        EXPECT_TRUE(all_within_rounding(actual, expected, magnitude, [&](std::size_t) { return width + 1; }))
+            << rows;
+        EXPECT_EQ(actual.back(), last);
+      }
     }
   });
 }

@@ -1,6 +1,7 @@
 #include "train/evolve.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -75,17 +76,16 @@ void mark_lost(std::vector<TrainLayer>& layers, std::vector<Keep>& keep) {
 }
 
 // Drops the `count` first of `entries` in the order of |weight|.
-void drop_smallest(const TrainLayer& layer, std::vector<std::uint32_t> entries, std::size_t count,
+void drop_smallest(const TrainLayer& layer, const std::vector<std::uint32_t>& entries, std::size_t count,
                    Keep& keep) {
   count = std::min(count, entries.size());
-  const auto smaller = [&](std::uint32_t a, std::uint32_t b) {
-    const float left = std::fabs(layer.value[a]);
-    const float right = std::fabs(layer.value[b]);
-    return left != right ? left < right : a < b;
-  };
-  std::nth_element(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count), entries.end(),
-                   smaller);
-  for (std::size_t i = 0; i < count; ++i) keep[entries[i]] = 0;
+  // Magnitude and place in one number: the bits of a positive float are in the order of its value.
+  std::vector<std::uint64_t> keys;
+  keys.reserve(entries.size());
+  for (const std::uint32_t e : entries)
+    keys.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(std::fabs(layer.value[e]))} << 32 | e);
+  std::nth_element(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count), keys.end());
+  for (std::size_t i = 0; i < count; ++i) keep[keys[i] & 0xffffffffu] = 0;
 }
 
 template <typename Which>
@@ -225,7 +225,7 @@ void rebuild(TrainLayer& layer, const TrainOptions& options, const Keep& keep, s
   refresh_transposed(layer);
 }
 
-// Up to `count` new connections of one layer, best first.
+// Up to `count` new connections of one layer.
 std::vector<Candidate> choose(const TrainLayer& layer, const Record::LayerRecord* record,
                               const Record* samples, const TrainOptions& options, const DataRows& data,
                               const Pattern& taken, std::size_t count, std::size_t dropped) {
@@ -354,6 +354,7 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
                       taken[l], most, dropped[l]);
   }
   if (global && options.evolve != Evolve::set) {  // the largest gradients of all layers
+    for (std::vector<Candidate>& candidates : grown) std::sort(candidates.begin(), candidates.end(), larger);
     std::vector<std::size_t> used(layers.size(), 0);
     for (std::size_t i = 0; i < total; ++i) {
       std::size_t best = layers.size();

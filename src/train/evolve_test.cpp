@@ -37,14 +37,14 @@ std::size_t connections(const std::vector<TrainLayer>& layers) {
 }
 
 // A network with moments, and samples to grow by.
-struct Setup {
+struct Evolving {
   static constexpr std::size_t kSlices = 2;
   TrainOptions options;
   DataRows data;
   std::vector<TrainLayer> layers, before;
   std::optional<Record> record;
 
-  Setup(const TrainOptions& o, bool sparse_inputs, std::uint64_t seed) : options(o) {
+  Evolving(const TrainOptions& o, bool sparse_inputs, std::uint64_t seed) : options(o) {
     options.seed = seed;
     options.optimizer = Optimizer::adam;
     data = random_rows(Kind::sparse, 50, options.network.front(), 2, seed);
@@ -76,7 +76,7 @@ struct Change {
   }
 };
 
-std::vector<Change> changes(const Setup& setup) {
+std::vector<Change> changes(const Evolving& setup) {
   std::vector<Change> all;
   for (std::size_t l = 0; l < setup.layers.size(); ++l) all.emplace_back(setup.before[l], setup.layers[l]);
   return all;
@@ -97,8 +97,8 @@ TrainOptions any_options() {
   return options;
 }
 
-Setup any_setup(const TrainOptions& options) {
-  return Setup(options, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<std::uint64_t>());
+Evolving any_network(const TrainOptions& options) {
+  return Evolving(options, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<std::uint64_t>());
 }
 
 Moment any_moment() {
@@ -107,7 +107,7 @@ Moment any_moment() {
 
 TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
   EXPECT_TRUE(rc::check([] {
-    Setup setup = any_setup(any_options());
+    Evolving setup = any_network(any_options());
     const Moment moment = any_moment();
     for (int round = 0; round < 3; ++round) {
       const Evolution evolution = setup.run(moment);
@@ -131,7 +131,7 @@ TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
         }
         if (round == 0)
           grown += change.grown.size();  // later, a weight of zero may be dropped and grow again
-        RC_ASSERT(layer.gradient == std::vector<float>(Setup::kSlices * layer.connections(), 0.0f));
+        RC_ASSERT(layer.gradient == std::vector<float>(Evolving::kSlices * layer.connections(), 0.0f));
         RC_ASSERT(layer.bias_first == setup.before[l].bias_first);
         RC_ASSERT(layer.bias_second == setup.before[l].bias_second);
         if (l == 0) continue;
@@ -160,7 +160,7 @@ double smallest(const Weights& weights) {
 }
 
 // Of the places without a kept connection, the largest gradients grow.
-void assert_largest_grow(const Setup& setup, const std::vector<Change>& all, std::size_t first,
+void assert_largest_grow(const Evolving& setup, const std::vector<Change>& all, std::size_t first,
                          std::size_t last) {
   double least_grown = 1e300, most_left = 0;
   for (std::size_t l = first; l < last; ++l) {
@@ -186,7 +186,7 @@ TEST(EvolveRigl, DropsTheSmallestWeightsOfALayerAndGrowsTheLargestGradients) {
     options.evolve = Evolve::rigl;
     options.redistribute = Redistribute::layer;
     options.free_lost = false;
-    Setup setup = any_setup(options);
+    Evolving setup = any_network(options);
     setup.run(any_moment());
     const auto all = changes(setup);
     for (std::size_t l = 0; l < all.size(); ++l) {
@@ -207,7 +207,7 @@ TEST(EvolveRigl, TakesAllLayersTogetherWhenConnectionsMayMove) {
     options.redistribute = Redistribute::global;
     options.free_lost = false;
     options.drop_fraction = std::min(options.drop_fraction, 0.3);
-    Setup setup = any_setup(options);
+    Evolving setup = any_network(options);
     setup.run(any_moment());
     const auto all = changes(setup);
     std::size_t dropped = 0;
@@ -237,7 +237,7 @@ TEST(EvolveSet, DropsTheSmallestPositiveAndTheLargestNegativeWeights) {
     options.evolve = Evolve::set;
     options.redistribute = Redistribute::layer;
     options.free_lost = false;
-    Setup setup = any_setup(options);
+    Evolving setup = any_network(options);
     setup.run(any_moment());
     const auto all = changes(setup);
     for (std::size_t l = 0; l < all.size(); ++l) {
@@ -266,7 +266,7 @@ TEST(EvolveSet, GrowsAnywhere) {
   options.drop_fraction = 0.5;
   std::vector<int> times(900, 0);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    Setup setup(options, false, seed);
+    Evolving setup(options, false, seed);
     setup.run({1, 10, 0.1});
     for (const auto& [place, weight] : changes(setup)[0].grown) ++times[place.first * 30 + place.second];
   }
@@ -285,7 +285,7 @@ TEST(EvolveErtl, DropsWhatIsBelowTheThresholdAndSteersIt) {
   options.threshold_factor = 1.25;
   for (const double threshold : {0.0001, 0.05, 0.2}) {
     options.threshold = threshold;
-    Setup setup(options, false, 3);
+    Evolving setup(options, false, 3);
     setup.run({10, 100, 0.1});
     const auto all = changes(setup);
     for (std::size_t l = 0; l < all.size(); ++l) {
@@ -293,7 +293,9 @@ TEST(EvolveErtl, DropsWhatIsBelowTheThresholdAndSteersIt) {
       for (const auto& [place, weight] : all[l].before) below += std::fabs(weight.value) < threshold;
       const std::size_t size = all[l].before.size();
       EXPECT_EQ(all[l].dropped.size(), std::min(below, size / 2));
-      if (!all[l].dropped.empty()) EXPECT_LE(largest(all[l].dropped), smallest(all[l].kept));
+      if (!all[l].dropped.empty()) {
+        EXPECT_LE(largest(all[l].dropped), smallest(all[l].kept));
+      }
       const bool too_many = static_cast<double>(below) > 0.05 * static_cast<double>(size);
       EXPECT_DOUBLE_EQ(setup.layers[l].threshold, too_many ? threshold / 1.25 : threshold * 1.25);
     }
@@ -307,7 +309,7 @@ TEST(EvolveErtl, DropsNoMoreThanHalfALayer) {
   options.sparsity = 0.5;
   options.free_lost = false;
   options.threshold = 1e9;
-  Setup setup(options, false, 4);
+  Evolving setup(options, false, 4);
   setup.run({10, 100, 0.1});
   for (const Change& change : changes(setup)) {
     EXPECT_EQ(change.dropped.size(), change.before.size() / 2);
@@ -321,7 +323,7 @@ TEST(EvolveErtl, GrowsToTheCostliestNeurons) {
   options.network = {40, 30};
   options.sparsity = 0.9;
   options.threshold = 0.2;
-  Setup setup(options, false, 5);
+  Evolving setup(options, false, 5);
   // Neurons 7 and 11 cost a hundred times as much as the others.
   for (const std::size_t o : {7, 11})
     for (std::size_t b = 0; b < 40; ++b) setup.record->layers[0].delta[o * setup.record->width + b] *= 100;
@@ -360,7 +362,7 @@ TEST(FinalSparsity, IsReachedByTheLastEvolutionGrowingAndShrinking) {
         options.evolve = method;
         options.redistribute = redistribute;
         options.update_every = 10;
-        Setup setup(options, false, 6);
+        Evolving setup(options, false, 6);
         const double all = 31 * 23 + 23 * 17 + 17 * 7;
         // The topology stays from step 80 on, so step 70 is the last at which it evolves.
         for (std::int64_t step = 10; step < 80; step += 10) {
@@ -399,7 +401,7 @@ TEST(FullLayers, AreLeftAlone) {
     options.evolve = method;
     options.threshold = 0.3;
     options.drop_schedule = DropSchedule::constant;
-    Setup setup(options, false, 7);
+    Evolving setup(options, false, 7);
     setup.run({10, 100, 0.1});
     EXPECT_FALSE(changes(setup)[0].dropped.empty());
     EXPECT_EQ(setup.layers[1].value, setup.before[1].value);
@@ -481,7 +483,7 @@ TEST(LostNeurons, ChangeNothingOfWhatTheNetworkDoes) {
                                            HiddenActivation::sigmoid, HiddenActivation::tanh);
     options.network = *rc::gen::container<std::vector<Index>>(
         static_cast<std::size_t>(*rc::gen::inRange(3, 7)), rc::gen::inRange<Index>(5, 16));
-    Setup setup = any_setup(options);
+    Evolving setup = any_network(options);
     setup.run(any_moment());
     const auto before = in_double(setup.before), after = in_double(setup.layers);
     Random random(11);
@@ -540,7 +542,7 @@ TEST(Evolve, IsTheSameForAnyNumberOfThreads) {
     options.threshold = 0.05;
     const auto run = [&](int threads) {
       set_threads(threads);
-      Setup setup(options, method == Evolve::rigl, 14);
+      Evolving setup(options, method == Evolve::rigl, 14);
       setup.run({10, 100, 0.1});
       return all_bits(setup.layers);
     };

@@ -23,24 +23,26 @@ struct Case {
   HiddenActivation activation = HiddenActivation::relu;
   Loss loss = Loss::cross_entropy;
   double smoothing = 0, input_dropout = 0, dropout = 0;
+  std::size_t widest = kLanes;  // samples of a panel
 
   std::string name() const {
     constexpr const char* kinds[] = {"floats", "bytes", "sparse rows"};
-    return fmt::format("{}{}, {}, {}, smoothing {}, dropout {} and {}", kinds[static_cast<int>(kind)],
-                       dense ? ", dense" : "", word(activation), word(loss), smoothing, input_dropout,
-                       dropout);
+    return fmt::format("{}{}, {}, {}, smoothing {}, dropout {} and {}, panels of {}",
+                       kinds[static_cast<int>(kind)], dense ? ", dense" : "", word(activation), word(loss),
+                       smoothing, input_dropout, dropout, widest);
   }
 };
 
 // A batch, and a network whose biases are not zero.
-struct Setup {
+struct Trial {
   TrainOptions options;
   DataRows data;
   InputScaling scaling;
   std::vector<Index> rows;
   std::vector<TrainLayer> layers;
+  std::size_t widest;
 
-  Setup(const Case& c, std::size_t samples, std::size_t slices) {
+  Trial(const Case& c, std::size_t samples, std::size_t slices) : widest(c.widest) {
     options.network = {12, 9, 7, 4};
     options.sparsity = 0.5;
     options.dense = c.dense;
@@ -59,12 +61,17 @@ struct Setup {
       for (float& bias : layer.bias) bias = static_cast<float>(0.3 * random.normal());
   }
   Batch batch() const { return {data, scaling, rows}; }
+  // Panels hold 32 or 64 samples of sparse layers, all that may come of dense ones.
+  std::size_t stride() const {
+    if (!options.dense) return widest > kLanes ? 2 * kLanes : kLanes;
+    return (widest + kLanes - 1) / kLanes * kLanes;
+  }
 };
 
 // What dropout multiplies each place by: panels of `stride` samples, each with a key of its own.
 class Masks {
  public:
-  Masks(const Setup& setup, std::size_t stride) : stride_(stride) {
+  Masks(const Trial& setup, std::size_t stride) : stride_(stride) {
     const std::size_t parts = (setup.rows.size() + stride - 1) / stride;
     for (std::size_t part = 0; part < parts; ++part) {
       const std::uint64_t key = mix64(kKey + part * stride / kLanes);
@@ -86,11 +93,11 @@ class Masks {
   std::vector<std::vector<std::vector<float>>> factor_;
 };
 
-// Sparse rows drop values in the order they occur, 32 samples at a time.
-std::vector<std::vector<double>> dropped_sparse_inputs(const Setup& setup) {
+// Sparse rows drop values in the order they occur, a panel at a time.
+std::vector<std::vector<double>> dropped_sparse_inputs(const Trial& setup) {
   std::vector<std::vector<double>> inputs(setup.rows.size(), std::vector<double>(12, 0.0));
-  for (std::size_t begin = 0; begin < setup.rows.size(); begin += kLanes) {
-    const std::size_t end = std::min(begin + kLanes, setup.rows.size());
+  for (std::size_t begin = 0; begin < setup.rows.size(); begin += setup.stride()) {
+    const std::size_t end = std::min(begin + setup.stride(), setup.rows.size());
     std::vector<float> values;
     const auto for_each_value = [&](const auto& visit) {
       for (std::size_t b = begin; b < end; ++b) {
@@ -113,7 +120,7 @@ std::vector<std::vector<double>> dropped_sparse_inputs(const Setup& setup) {
 
 // The mean loss over the batch, in double.
 struct Truth {
-  const Setup& setup;
+  const Trial& setup;
   std::vector<std::vector<double>> inputs;
   std::function<double(std::size_t, std::size_t, std::size_t)> mask;
   double smoothing;
@@ -140,16 +147,14 @@ struct Truth {
   }
 };
 
-std::vector<std::vector<double>> plain_inputs(const Setup& setup) {
+std::vector<std::vector<double>> plain_inputs(const Trial& setup) {
   std::vector<std::vector<double>> inputs;
   for (const Index row : setup.rows) inputs.push_back(inputs_of(setup.data, setup.scaling, row));
   return inputs;
 }
 
-Truth training_truth(const Setup& setup) {
-  const std::size_t stride =
-      setup.options.dense ? (setup.rows.size() + kLanes - 1) / kLanes * kLanes : kLanes;
-  const Masks masks(setup, stride);
+Truth training_truth(const Trial& setup) {
+  const Masks masks(setup, setup.stride());
   std::vector<std::vector<double>> inputs;
   if (setup.layers.front().by_input) {
     inputs = dropped_sparse_inputs(setup);
@@ -173,7 +178,7 @@ double slope(const Truth& truth, std::vector<DoubleLayer>& network, double& para
   return (above - below) / (2 * kStep);
 }
 
-// A gradient is a sum over 40 samples of products of what came through sums of up to 12 terms and three
+// A gradient is a sum over 40 or 72 samples of products of what came through sums of up to 12 terms and three
 // activations, each within 1e-6 (8 epsilon): about 100 roundings at most, of the size of the layer's largest.
 constexpr double kRoundings = 100 * 1.2e-7;
 
@@ -183,13 +188,14 @@ void expect_near(double actual, double expected, double largest, const std::stri
 
 void check_gradients(const Case& c) {
   SCOPED_TRACE(c.name());
-  Setup setup(c, 40, 1);  // a whole panel and a part of one
+  const std::size_t samples = c.widest + 8;  // a whole panel and a part of one
+  Trial setup(c, samples, 1);
   const Truth truth = training_truth(setup);
   std::vector<DoubleLayer> network = in_double(setup.layers);
-  SlicePass pass(setup.layers, setup.options, setup.rows.size());
-  const LossSum sum = pass.train(setup.layers, setup.batch(), setup.rows.size(), 0, kKey, 0, nullptr);
+  SlicePass pass(setup.layers, setup.options, c.widest);
+  const LossSum sum = pass.train(setup.layers, setup.batch(), samples, 0, kKey, 0, nullptr);
   std::int64_t correct = 0;
-  EXPECT_NEAR(sum.loss / 40, truth.loss(network, &correct), 1e-5);
+  EXPECT_NEAR(sum.loss / static_cast<double>(samples), truth.loss(network, &correct), 1e-5);
   EXPECT_EQ(sum.correct, correct);
   for (std::size_t l = 0; l < network.size(); ++l) {
     const TrainLayer& layer = setup.layers[l];
@@ -223,7 +229,7 @@ TEST_P(Gradient, IsTheSlopeOfTheLossWithDropoutAndSmoothing) {
   for (const Loss loss : {Loss::cross_entropy, Loss::mse})
     for (const Kind kind : {Kind::floats, Kind::sparse})
       for (const bool dense : {false, true}) {
-        check_gradients({kind, dense, GetParam(), loss, 0.1, 0.25, 0.5});
+        check_gradients({kind, dense, GetParam(), loss, 0.1, 0.25, 0.5, 2 * kLanes});
       }
 }
 
@@ -251,7 +257,7 @@ TEST(SlicePass, EvaluatesWithoutDropoutOrSmoothing) {
       for (const Loss loss : {Loss::cross_entropy, Loss::mse}) {
         const Case c{kind, dense, HiddenActivation::all_relu, loss, 0.2, 0.3, 0.4};
         SCOPED_TRACE(c.name());
-        Setup setup(c, 107, 1);
+        Trial setup(c, 107, 1);
         const Truth truth{setup, plain_inputs(setup), {}, 0};
         SlicePass pass(setup.layers, setup.options, 64);
         std::int64_t correct = 0;
@@ -267,17 +273,17 @@ TEST(SlicePass, EvaluatesWithoutDropoutOrSmoothing) {
 TEST(SlicePass, AddsUpToTheSameGradientsInOneSliceAndInThree) {
   for (const Kind kind : {Kind::floats, Kind::sparse}) {
     for (const bool dense : {false, true}) {
-      // Dense panels are as wide as their slice, and dropout goes by the place in a panel.
+      // Dropout goes by the place in a panel, and dense panels are as wide as their slice.
       const double dropout = dense ? 0 : 0.3;
       const Case c{kind, dense, HiddenActivation::tanh, Loss::cross_entropy, 0.1, dropout, dropout};
       SCOPED_TRACE(c.name());
-      Setup one(c, 100, 1), three(c, 100, 3);
-      SlicePass whole(one.layers, one.options, 100);
+      Trial one(c, 100, 1), three(c, 100, 3);
+      SlicePass whole(one.layers, one.options, dense ? 100 : kLanes);
       const LossSum sum = whole.train(one.layers, one.batch(), 100, 0, kKey, 0, nullptr);
       LossSum parts;
       const std::size_t ends[] = {0, 32, 64, 100};
       for (std::size_t s = 0; s < 3; ++s) {
-        SlicePass pass(three.layers, three.options, 64);
+        SlicePass pass(three.layers, three.options, dense ? 64 : kLanes);
         const Batch part{three.data, three.scaling,
                          std::span(three.rows).subspan(ends[s], ends[s + 1] - ends[s])};
         const LossSum slice = pass.train(three.layers, part, 100, s, kKey, ends[s], nullptr);
@@ -303,7 +309,7 @@ TEST(SlicePass, AddsUpToTheSameGradientsInOneSliceAndInThree) {
 
 TEST(SlicePass, RecordsWhatTheGradientsAreMadeOf) {
   for (const Kind kind : {Kind::floats, Kind::sparse}) {
-    Setup setup({kind, false, HiddenActivation::relu, Loss::cross_entropy, 0, 0, 0.3}, 40, 1);
+    Trial setup({kind, false, HiddenActivation::relu, Loss::cross_entropy, 0, 0, 0.3}, 40, 1);
     SlicePass pass(setup.layers, setup.options, 40);
     Record record(setup.layers, 40);
     pass.train(setup.layers, setup.batch(), 40, 0, kKey, 0, &record);
@@ -323,7 +329,7 @@ TEST(SlicePass, RecordsWhatTheGradientsAreMadeOf) {
 }
 
 TEST(SlicePass, AddsToTheGradientsThatAreThere) {
-  Setup setup({}, 40, 1);
+  Trial setup({}, 40, 1);
   SlicePass pass(setup.layers, setup.options, 40);
   pass.train(setup.layers, setup.batch(), 40, 0, kKey, 0, nullptr);
   const auto once = setup.layers[1].gradient;

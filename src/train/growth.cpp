@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -14,8 +15,9 @@
 namespace filigree {
 
 bool larger(const Candidate& a, const Candidate& b) {
-  const float left = std::fabs(a.gradient);
-  const float right = std::fabs(b.gradient);
+  // The bits of a positive float are in the order of its value.
+  const std::uint32_t left = std::bit_cast<std::uint32_t>(a.gradient) & 0x7fffffffu;
+  const std::uint32_t right = std::bit_cast<std::uint32_t>(b.gradient) & 0x7fffffffu;
   if (left != right) return left > right;
   return a.row != b.row ? a.row < b.row : a.column < b.column;
 }
@@ -84,21 +86,19 @@ struct Ranked {
 };
 
 // Rows of y, four at a time and largest norms first, against as many of x as can matter.
-void search_dense(const Ranked& y, const Ranked& x, std::size_t width, const Pattern& taken,
-                  std::size_t first, std::size_t last, std::atomic<float>& bound, Largest& largest) {
+void search_rows(const Ranked& y, const Ranked& x, std::size_t width, const Pattern& taken, std::size_t i,
+                 const std::atomic<float>& bound, Largest& largest) {
   constexpr double kRounding = 1 + 1e-4;  // of a dot product against the product of norms
   float dot[16];
-  for (std::size_t i = 4 * first; i < std::min(4 * last, y.neuron.size()); i += 4) {
-    for (std::size_t j = 0; j < x.neuron.size(); j += 4) {
-      if (y.norm[i] * x.norm[j] * kRounding < bound.load(std::memory_order_relaxed)) break;
-      dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot);
-      for (std::size_t d = 0; d < 16; ++d) {
-        if (!largest.worth(dot[d])) continue;
-        const std::size_t row = i + d / 4, column = j + d % 4;
-        if (row >= y.neuron.size() || column >= x.neuron.size()) continue;
-        if (!holds(taken, y.neuron[row], x.neuron[column]))
-          largest.add({dot[d], y.neuron[row], x.neuron[column]});
-      }
+  for (std::size_t j = 0; j < x.neuron.size(); j += 4) {
+    if (y.norm[i] * x.norm[j] * kRounding < bound.load(std::memory_order_relaxed)) break;
+    dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot);
+    for (std::size_t d = 0; d < 16; ++d) {
+      if (!largest.worth(dot[d])) continue;
+      const std::size_t row = i + d / 4, column = j + d % 4;
+      if (row >= y.neuron.size() || column >= x.neuron.size()) continue;
+      if (!holds(taken, y.neuron[row], x.neuron[column]))
+        largest.add({dot[d], y.neuron[row], x.neuron[column]});
     }
   }
 }
@@ -139,10 +139,16 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
   std::atomic<float> bound = 0;
   std::vector<Candidate> found;
   std::mutex merging;
-  const auto merge = [&](Largest& largest) {
-    largest.keep_largest();
-    const std::lock_guard lock(merging);
-    found.insert(found.end(), largest.found().begin(), largest.found().end());
+  // Each worker takes the next piece of work and keeps its own largest.
+  const auto search = [&](std::size_t pieces, const auto& piece) {
+    std::atomic<std::size_t> next = 0;
+    parallel_workers([&](int) {
+      Largest largest(count, bound);
+      for (std::size_t i = next++; i < pieces; i = next++) piece(i, largest);
+      largest.keep_largest();
+      const std::lock_guard lock(merging);
+      found.insert(found.end(), largest.found().begin(), largest.found().end());
+    });
   };
   const std::vector<std::uint32_t> all =
       outputs.empty() ? everyone(layer.outputs) : std::vector<std::uint32_t>();
@@ -154,31 +160,25 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
     for (std::size_t i = 0; i < seen.size(); ++i)
       if (i == 0 || seen[i].feature != seen[i - 1].feature) begin.push_back(i);
     begin.push_back(seen.size());
-    parallel_for(begin.size() - 1, 256, [&](std::size_t first, std::size_t last) {
-      Largest largest(count, bound);
-      for (std::size_t f = first; f < last; ++f) {
-        for (const std::uint32_t o : which) {
-          float sum = 0;
-          for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
-            sum += seen[i].value * record.delta[o * width + seen[i].sample];
-          const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
-          if (largest.worth(sum) && !holds(taken, feature, o)) largest.add({sum, feature, o});
-        }
+    search(begin.size() - 1, [&](std::size_t f, Largest& largest) {
+      const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
+      for (const std::uint32_t o : which) {
+        float sum = 0;
+        for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
+          sum += seen[i].value * record.delta[o * width + seen[i].sample];
+        if (largest.worth(sum) && !holds(taken, feature, o)) largest.add({sum, feature, o});
       }
-      merge(largest);
     });
   } else {
     const std::vector<std::uint32_t> inputs = everyone(layer.inputs);
     const Ranked y(record.delta, width, which);
     const Ranked x(record.x, width, inputs);
-    parallel_for((y.neuron.size() + 3) / 4, 8, [&](std::size_t first, std::size_t last) {
-      Largest largest(count, bound);
-      search_dense(y, x, width, taken, first, last, bound, largest);
-      merge(largest);
-    });
+    search((y.neuron.size() + 3) / 4,
+           [&](std::size_t i, Largest& largest) { search_rows(y, x, width, taken, 4 * i, bound, largest); });
   }
   const std::size_t kept = std::min(count, found.size());
-  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(), larger);
+  if (kept < found.size())
+    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(), larger);
   found.resize(kept);
   return found;
 }

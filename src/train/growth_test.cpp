@@ -13,7 +13,7 @@ namespace filigree {
 namespace {
 
 // A layer, samples, and places that are taken.
-struct Setup {
+struct Recorded {
   std::vector<TrainLayer> layers;
   DataRows data;
   Record record;
@@ -26,7 +26,8 @@ struct Setup {
     layer.by_input = by_input;
     return {layer};
   }
-  Setup(Index inputs, Index outputs, bool by_input, std::size_t samples, double density, std::uint64_t seed)
+  Recorded(Index inputs, Index outputs, bool by_input, std::size_t samples, double density,
+           std::uint64_t seed)
       : layers(one_layer(inputs, outputs, by_input)),
         data(random_rows(Kind::sparse, 60, inputs, 2, seed)),
         record(random_record(layers, samples, 60, seed)),
@@ -57,7 +58,7 @@ struct Setup {
 };
 
 // Are these the `count` largest of all gradients at free places, up to what rounding can exchange?
-testing::AssertionResult are_largest(const Setup& setup, const std::vector<Candidate>& found,
+testing::AssertionResult are_largest(const Recorded& setup, const std::vector<Candidate>& found,
                                      std::size_t count, std::span<const std::uint32_t> outputs) {
   const auto fail = [] { return testing::AssertionFailure(); };
   std::set<std::pair<std::uint32_t, std::uint32_t>> chosen;
@@ -105,7 +106,7 @@ TEST(LargestGradients, AreTheLargestOfAllForAnyLayer) {
     const auto samples = *rc::gen::inRange<std::size_t>(1, 70);
     const double density = *rc::gen::element(0.0, 0.2, 0.7, 1.0);
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-    const Setup setup(inputs, outputs, by_input, samples, density, seed);
+    const Recorded setup(inputs, outputs, by_input, samples, density, seed);
     const auto count = *rc::gen::inRange<std::size_t>(0, 700);
     RC_ASSERT(static_cast<bool>(are_largest(setup, setup.largest(count), count, {})));
     std::vector<std::uint32_t> some;
@@ -118,7 +119,7 @@ TEST(LargestGradients, LeaveNothingOutWhenNormsDifferByFar) {
   // Large norms come first and small ones are skipped: an aligned pair of small norm may still win.
   for (const bool by_input : {false, true}) {
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      Setup setup(150, 120, by_input, 40, 0.1, seed);
+      Recorded setup(150, 120, by_input, 40, 0.1, seed);
       Random random(seed);
       const auto stretch = [&](Buffer<float>& values) {
         for (std::size_t n = 0; n < values.size() / setup.record.width; ++n) {
@@ -136,7 +137,7 @@ TEST(LargestGradients, LeaveNothingOutWhenNormsDifferByFar) {
 }
 
 TEST(LargestGradients, TakeEqualOnesInTheOrderOfTheirPlaces) {
-  Setup setup(20, 30, false, 32, 0, 1);
+  Recorded setup(20, 30, false, 32, 0, 1);
   std::fill(setup.record.layers[0].x.begin(), setup.record.layers[0].x.end(), 1.0f);
   std::fill(setup.record.layers[0].delta.begin(), setup.record.layers[0].delta.end(), -0.5f);
   const auto found = setup.largest(33);
@@ -151,7 +152,7 @@ TEST(LargestGradients, TakeEqualOnesInTheOrderOfTheirPlaces) {
 TEST(LargestGradients, AreTheSameForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   for (const bool by_input : {false, true}) {
-    const Setup setup(600, 300, by_input, 64, 0.05, 2);
+    const Recorded setup(600, 300, by_input, 64, 0.05, 2);
     const auto run = [&](int threads) {
       set_threads(threads);
       return setup.largest(2000);
@@ -171,7 +172,7 @@ TEST(LargestGradients, AreTheSameForAnyNumberOfThreads) {
 }
 
 TEST(LargestGradients, IgnoreSamplesThatAreNotThere) {
-  Setup setup(10, 10, true, 5, 0, 3);
+  Recorded setup(10, 10, true, 5, 0, 3);
   for (std::size_t b = 0; b < setup.record.width; ++b)
     if (b >= 5) {
       EXPECT_EQ(setup.record.rows[b], -1);
@@ -180,7 +181,7 @@ TEST(LargestGradients, IgnoreSamplesThatAreNotThere) {
 }
 
 TEST(CostliestNeurons, AreThoseWithTheLargestSumsOfMagnitudes) {
-  const Setup setup(5, 40, false, 20, 0, 4);
+  const Recorded setup(5, 40, false, 20, 0, 4);
   std::vector<std::pair<double, std::uint32_t>> cost;
   for (std::uint32_t o = 0; o < 40; ++o) {
     double sum = 0;

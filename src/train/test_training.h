@@ -94,7 +94,7 @@ inline double feature_of(const DataRows& data, const InputScaling& scaling, Inde
     return 0;
   }
   const std::size_t at = r * static_cast<std::size_t>(data.features) + f;
-  const double value = data.bytes.empty() ? double{data.floats[at]} : double{data.bytes[at]};
+  const double value = data.bytes.empty() ? double{data.floats[at]} : static_cast<double>(data.bytes[at]);
   if (scaling.mean.empty()) return value;
   const std::size_t place = scaling.mean.size() == 1 ? 0 : f;
   return (value - double{scaling.mean[place]}) * double{scaling.scale[place]};

@@ -103,7 +103,6 @@ TEST(Trainer, LearnsFromTheSameRowsWhateverTheSlices) {
   TrainOptions options = options_for(data);
   options.evolve = Evolve::none;
   options.batch = 130;
-  options.dropout = 0.3;
   std::vector<std::vector<float>> values;
   for (const Index slices : {1, 2, 3, 5, 99}) {
     options.slices = slices;
