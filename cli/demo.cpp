@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "filigree/train.h"
 
 namespace filigree::cli {
 

@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels" train fetch; do
+                   "generate challenge-files" "bench challenge" "bench kernels" train fetch eval predict; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -345,6 +345,90 @@ case $2 in
       [ $columns -lt 200 ] || { says err " left"; says err "samples/s"; says err "["; }
       [ $columns -gt 40 ] || check test "$(grep -c ' left' "$work/err")" -eq 0
     done
+    ;;
+  eval)
+    run 0 train --data digits:600 --network 784-32-10 --epochs 2 --out "$work/run" --json "$work/t.json"
+    model="$work/run/model.safetensors"
+    run 0 eval "$model" --data digits:600 --json "$work/e.json"
+    says out "accuracy"; says out "of the test part"; says out "(by class)"
+    for field in network data part rows accuracy loss wrong wrong_by_class rows_by_class seconds threads; do
+      grep -q "\"$field\":" "$work/e.json" || { echo "FAILED: no $field in the JSON"; failures=1; }
+    done
+    # What training said at its end, to the last digit.
+    value() { sed -nE "s/^  \"$1\": ([^,]*),?\$/\1/p" "$work/$2"; }
+    check test "$(value test_accuracy t.json)" = "$(value accuracy e.json)"
+    run 0 eval "$model" --data digits:600 --part train --threads 1; says out "600 of the train part"
+    run 0 compile "$model" --out "$work/small.safetensors"
+    run 0 eval "$work/small.safetensors" --data digits:600 --json "$work/s.json" --quiet
+    check test "$(value wrong s.json)" = "$(value wrong e.json)"
+    check test ! -s "$work/out"
+    run 0 info "$model"; says out "identity"; says out "cross-entropy"; says out "give raw values"
+    # What does not fit or is not there.
+    run 2 eval "$model"; says err --data
+    run 2 eval --data digits:600
+    run 2 eval "$model" --data digits:600 --part all; says err all
+    run 1 eval "$model" --data "mnist:$work/nowhere"; says err nowhere
+    run 1 eval "$work/none.safetensors" --data digits:600; says err none.safetensors
+    for i in 1 2 3 4 5 6 7 8; do echo "$((i % 2)),$i,$((i * i))"; done > "$work/t.csv"
+    run 1 eval "$model" --data "csv:$work/t.csv"; says err "2 features a row, but the network has 784 inputs"
+    run 2 eval "$model" --data "csv:$work/t.csv" --test-share 1
+    run 1 eval "$model" --data "csv:$work/t.csv" --label-column 4; says err "column 4"
+    run 1 eval "$model" --data digits:600 --json /dev/full; says err "No space left"
+    ;;
+  predict)
+    # Two classes that a straight line divides. The last column is the label.
+    for i in $(seq 1 60); do echo "$i,$((i * 7 % 13)),$((i > 30))"; done > "$work/t.csv"
+    run 0 train --data "csv:$work/t.csv" --label-column 3 --network 2-8-2 --sparsity 0.2 --batch 10 --epochs 20 \
+          --test-share 0 --out "$work/run"
+    model="$work/run/model.safetensors"
+    run 0 eval "$model" --data "csv:$work/t.csv" --label-column 3 --test-share 0 --part train --json "$work/e.json"
+    wrong=$(sed -nE 's/^  "wrong": ([0-9]+),$/\1/p' "$work/e.json")
+    cut -d, -f1,2 "$work/t.csv" > "$work/rows.csv"
+    run 0 predict "$model" --input "$work/rows.csv" --out "$work/p.csv" --json "$work/p.json"; says out "60"
+    check test "$(head -n 1 "$work/p.csv")" = "class,p0,p1"
+    check test "$(tail -n +2 "$work/p.csv" | cut -d, -f1 | paste -d, - <(cut -d, -f3 "$work/t.csv") |
+                  awk -F, '$1 != $2' | wc -l)" -eq "$wrong"
+    check awk -F, 'NR > 1 && ($2 + $3 < 0.999 || $2 + $3 > 1.001) { exit 1 }' "$work/p.csv"
+    # Compressed, with a header, to standard output: the same.
+    { echo "a,b"; cat "$work/rows.csv"; } | gzip > "$work/rows.csv.gz"
+    run 0 predict "$model" --input "$work/rows.csv.gz" --out -
+    check cmp "$work/out" "$work/p.csv"
+    run 0 predict "$model" --input "$work/rows.csv" --raw --out "$work/raw.csv"
+    check test "$(head -n 1 "$work/raw.csv")" = "class,y0,y1"
+    check cmp <(cut -d, -f1 "$work/raw.csv") <(cut -d, -f1 "$work/p.csv")
+    # idx rows of 2 × 1 bytes and the same as npy give what csv gives; npy out is a matrix of 2 columns.
+    { printf '\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x01'; printf '\x05\x07\x2d\x02'; } > "$work/rows.idx"
+    header="{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }"
+    { printf '\x93NUMPY\x01\0\x3b\0%s\n' "$header"; printf '\x05\x2d\x07\x02'; } > "$work/rows.npy"
+    printf '5,7\n45,2\n' > "$work/two.csv"
+    for input in rows.idx rows.npy two.csv; do
+      run 0 predict "$model" --input "$work/$input" --out "$work/$input.out"
+    done
+    for input in rows.idx rows.npy; do check cmp "$work/two.csv.out" "$work/$input.out"; done
+    run 0 predict "$model" --input "$work/rows.csv" --out "$work/p.npy"
+    check test "$(stat -c %s "$work/p.npy")" -eq $((128 + 60 * 2 * 4))
+    run 0 predict "$model" --input "$work/p.npy" --out "$work/again.csv"  # two columns again
+    # What does not fit, is cut off or is not there leaves no file behind.
+    refuse() {
+      run 1 predict "$model" --input "$work/$1" --out "$work/never.csv"; says err "$1"; says err "$2"
+      check test ! -e "$work/never.csv"
+    }
+    refuse t.csv "rows of 3 values, but the network has 2 inputs"
+    head -c 70 "$work/rows.npy" > "$work/cut.npy"; refuse cut.npy "of 4 elements"
+    head -c 30 "$work/rows.npy" > "$work/header.npy"; refuse header.npy "ends within the header"
+    head -c 18 "$work/rows.idx" > "$work/cut.idx"; refuse cut.idx "ends after 2 of 4 elements"
+    head -c 100 "$work/rows.csv.gz" > "$work/cut.csv.gz"; refuse cut.csv.gz "ends too early"
+    printf '1,2\n3,nan\n' > "$work/nan.csv"; refuse nan.csv "nan.csv:2"
+    printf '1,2\n3\n' > "$work/short.csv"; refuse short.csv "short.csv:2"
+    : > "$work/empty.csv"; refuse empty.csv empty
+    refuse nowhere.csv "No such file"
+    run 1 predict "$work/none.safetensors" --input "$work/rows.csv" --out "$work/never.csv"; says err none.safetensors
+    run 1 predict "$model" --input "$work/rows.csv" --out "$work/no/such/place"; says err "$work/no/such/place"
+    run 1 predict "$model" --input "$work/rows.csv" --out /dev/full; says err "No space left"
+    run 2 predict "$model" --input "$work/rows.csv"; says err --out
+    run 2 predict "$model" --out -; says err --input
+    code=0; "$program" predict "$model" --input "$work/rows.csv" --out - > /dev/full 2> "$work/err" || code=$?
+    check test "$code" -eq 1
     ;;
   fetch)
     export no_proxy=127.0.0.1

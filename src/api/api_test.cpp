@@ -9,7 +9,9 @@
 #include "api/challenge_setup.h"
 #include "filigree/filigree.h"
 #include "infer/reference.h"
+#include "io/test_files.h"
 #include "network/challenge.h"
+#include "network/model_file.h"
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
@@ -139,6 +141,63 @@ TEST(Plan, KeepsWhatIsNotFinite) {
   EXPECT_TRUE(std::isinf(outputs[0]));
   EXPECT_TRUE(std::isnan(outputs[1]));
   EXPECT_EQ(outputs[2], 0.0f);
+}
+
+// A model whose inputs are scaled, from a file.
+Network scaled_network(const std::filesystem::path& path, std::vector<float> mean, std::vector<float> scale) {
+  Model model;
+  // Two inputs are read alike, one is not read.
+  model.layers = {
+      {{2, 4, {0, 3, 4}, {0, 1, 3, 3}, {2, 2, 1, 5}}, {0.5f, 0}, Activation::leaky_relu, kNoCap, -1}};
+  model.input_mean = std::move(mean);
+  model.input_scale = std::move(scale);
+  model.loss = "mse";
+  write_model(path, model);
+  return load(path);
+}
+
+TEST(Plan, ScalesRawInputsBeforeAnythingElseCompiledOrNot) {
+  const TestDirectory dir;
+  const Network network = scaled_network(dir / "m.safetensors", {1, 2, 3, 4}, {0.5f});
+  EXPECT_TRUE(network.scales_inputs());
+  EXPECT_EQ(network.loss(), "mse");
+  save(compile_network(network).network, dir / "c.safetensors");
+  const Network compiled = load(dir / "c.safetensors");
+  EXPECT_TRUE(compiled.compiled());
+  EXPECT_TRUE(compiled.scales_inputs());
+  EXPECT_EQ(compiled.loss(), "mse");
+  const std::vector<std::uint8_t> bytes{3, 6, 99, 10, 0, 0, 0, 0};
+  const std::vector<float> floats(bytes.begin(), bytes.end());
+  // 2·(1 + 2) + 3 + 0.5, 5·3; below zero the sign changes: 2·(-0.5 - 1) - 2 + 0.5, 5·-2.
+  const std::vector<float> expected{9.5f, 15, 4.5f, 10};
+  for (const Network* form : {&network, &compiled}) {
+    const Plan plan = compile(*form);
+    EXPECT_EQ(plan.inputs(), 4);
+    EXPECT_EQ(plan.run(floats), expected);
+    EXPECT_EQ(plan.run(bytes), expected);
+  }
+}
+
+TEST(Plan, GivesTheSameWhetherRowsMayDieOrNot) {
+  // Deep, keeps zeros, and the inputs are mostly zeros: the executor runs it. One weight on a bias keeps the
+  // other network from it.
+  std::vector<LayerArrays> layers;
+  Random random(4);
+  for (int l = 0; l < 20; ++l) {
+    const CsrMatrix w = random_csr(24, 24, 0.4, random.next());
+    LayerArrays layer{24, 24, w.row_begin, w.column, w.value, std::vector<float>(24, -0.01f)};
+    for (float& v : layer.value) v *= 0.45f;
+    layers.push_back(std::move(layer));
+  }
+  const Plan dying = compile(make_network(layers));
+  layers.back().bias[0] = 1e-30f;
+  const Plan staying = compile(make_network(layers));
+  std::vector<float> inputs(300 * 24, 0.0f);
+  for (float& v : inputs)
+    if (random.below(6) == 0) v = static_cast<float>(random.uniform(0, 2));
+  const auto expected = staying.run(inputs), found = dying.run(inputs);
+  EXPECT_GT(std::ranges::count_if(expected, [](float v) { return v > 1e-20f; }), 100);
+  for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-20f) << i;
 }
 
 TEST(Network, RefusesWhatCannotBeRun) {

@@ -79,10 +79,11 @@ testing::AssertionResult multiplies_as_reference(const Weights& w, const Dense& 
     const std::size_t row = i / width;
     return w.pattern.row_begin[row + 1] - w.pattern.row_begin[row] + 1;  // and the bias
   };
-  return all_within_rounding(
-      product(multiply_panel, w, bias, epilogue, x, width),
-      product(multiply_panel_reference, w, bias, epilogue, x, width),
-      product(multiply_panel_reference, magnitudes, absolute(bias), {}, absolute(x), width), length);
+  return all_within_rounding(product(multiply_panel, w, bias, epilogue, x, width),
+                             product(multiply_panel_reference, w, bias, epilogue, x, width),
+                             product(multiply_panel_reference, magnitudes, absolute(bias),
+                                     {false, epilogue.gate}, absolute(x), width),
+                             length);
 }
 
 TEST(MultiplyPanel, MultipliesByHand) {

@@ -24,7 +24,8 @@ void Softmax(std::size_t classes, std::size_t stride, const float* HWY_RESTRICT 
     for (std::size_t c = 1; c < classes; ++c) top = hn::Max(top, hn::LoadU(d, y + c * stride + b));
     auto sum = hn::Zero(d);
     for (std::size_t c = 0; c < classes; ++c) {
-      const auto power = hn::Exp(d, hn::Sub(hn::LoadU(d, y + c * stride + b), top));
+      const auto below = hn::Sub(hn::LoadU(d, y + c * stride + b), top);
+      const auto power = hn::IfThenElse(hn::IsNaN(below), below, hn::Exp(d, below));  // Exp makes it a number
       sum = hn::Add(sum, power);
       hn::StoreU(power, d, share + c * stride + b);
     }

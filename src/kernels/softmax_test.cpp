@@ -99,6 +99,21 @@ TEST(Softmax, TakesLogitsOfAnyFiniteSize) {
   });
 }
 
+TEST(Softmax, LosesNoLogitThatIsNotANumber) {
+  for (const float odd : {kNan, kInfinity}) {
+    for (std::size_t c = 0; c < 5; ++c) {
+      auto y = random_dense(5 * 64, 4);
+      y[c * 64 + 37] = odd;
+      for_each_target([&] {
+        const Result r = fast(5, 64, y);
+        for (std::size_t b = 0; b < 64; ++b) EXPECT_EQ(std::isnan(r.log_sum[b]), b == 37) << b;
+        EXPECT_TRUE(std::isnan(r.share[c * 64 + 37]));
+      });
+      EXPECT_TRUE(std::isnan(reference(5, 64, y).log_sum[37]));
+    }
+  }
+}
+
 TEST(Softmax, SharesAddUpToOne) {
   const auto y = random_dense(10 * 64, 3);
   for_each_target([&] {

@@ -140,6 +140,7 @@ TEST(PatternValidate, NamesEachBreach) {
   EXPECT_EQ(complaint(pattern), "W: rows span 0 to 5, but there are 4 connections");
   pattern = small();
   pattern.row_begin = {0, 3, 2, 4};
+  pattern.column = {0, 1, 2, 2};
   EXPECT_EQ(complaint(pattern), "W: row 1 ends before it begins");
   pattern = small();
   pattern.row_begin = {0, 9, 9, 4};

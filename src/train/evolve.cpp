@@ -8,6 +8,7 @@
 
 #include "kernels/activation.h"
 #include "train/growth.h"
+#include "train/topology.h"
 
 namespace filigree {
 
@@ -281,12 +282,16 @@ Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
   double all = 0;
   for (std::size_t l = 0; l + 1 < options.network.size(); ++l)
     all += static_cast<double>(options.network[l]) * options.network[l + 1];
-  const double last = options.final_sparsity >= 0 ? options.final_sparsity : options.sparsity;
-  const double done =
-      moment.last_step > 0
-          ? std::min(1.0, static_cast<double>(moment.step) / static_cast<double>(moment.last_step))
-          : 1;
-  return std::llround(all * (1 - (options.sparsity + (last - options.sparsity) * done)));
+  const std::vector<Offset> start = connections_per_layer(options);
+  const auto first = static_cast<double>(std::accumulate(start.begin(), start.end(), Offset{0}));
+  const double last = options.final_sparsity >= 0 ? all * (1 - options.final_sparsity) : first;
+  // The end is reached by the last evolution, not at some step after it.
+  const std::int64_t evolutions = (moment.last_step - 1) / options.update_every;
+  const double done = evolutions > 0
+                          ? std::min(1.0, static_cast<double>(moment.step) /
+                                              static_cast<double>(evolutions * options.update_every))
+                          : 1;
+  return std::llround(first + (last - first) * done);
 }
 
 Index count_dead(const std::vector<TrainLayer>& layers) {
@@ -321,8 +326,13 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
           ? static_cast<std::size_t>(std::max<Offset>(1, wanted_connections(options, moment)))
           : before;
   const double size_factor = static_cast<double>(wanted) / static_cast<double>(before);
+  double exact = 0;
+  std::size_t given = 0;                             // rounding the running sum keeps the total
   for (std::size_t l = 0; l < layers.size(); ++l) {  // a schedule may ask for more to go than evolution does
-    const std::size_t share = std::max<std::size_t>(1, share_of(size_factor, keep[l].size()));
+    exact += size_factor * static_cast<double>(keep[l].size());
+    const auto upto = static_cast<std::size_t>(std::llround(exact));
+    const std::size_t share = upto > given ? upto - given : 1;
+    given += share;
     const std::size_t left = count_kept(keep[l]);
     if (left > share)
       drop_smallest(layers[l], kept_entries(keep[l], [](std::uint32_t) { return true; }), left - share,

@@ -12,7 +12,7 @@ struct Evolution {
 // Where a run stands when its topology evolves.
 struct Moment {
   std::int64_t step = 0;       // steps done
-  std::int64_t last_step = 0;  // at which the topology still evolves
+  std::int64_t last_step = 0;  // from which on the topology stays
   double lr = 0;               // Ertl's new weights are -lr · gradient
 };
 

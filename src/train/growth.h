@@ -19,7 +19,7 @@ struct Candidate {
 bool larger(const Candidate& a, const Candidate& b);
 
 // The `count` largest gradients (by magnitude, none of them zero) at places that `taken` does not hold,
-// largest first. The dense gradient never exists: blocks of 4 × 4 are computed and forgotten, and blocks that
+// in any order. The dense gradient never exists: blocks of 4 × 4 are computed and forgotten, and blocks that
 // cannot hold a large one (by the Cauchy–Schwarz bound on their norms) not even computed. `outputs`: only to
 // these neurons.
 std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::LayerRecord& record,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 
 #include "kernels/activation.h"
@@ -60,27 +61,28 @@ SparseRow sparse_row(const DataRows& data, Index row) {
           std::span(data.value).subspan(first, last - first)};
 }
 
-// y = W x + bias for sparse rows: only the features that occur are looked at.
-void multiply_sparse_rows(const TrainLayer& layer, const Batch& batch, std::size_t stride, float* y) {
+// y = W x + bias for sparse rows: only the features that occur are looked at. `value` holds what they are.
+void multiply_sparse_rows(const TrainLayer& layer, const Batch& batch, const float* value, std::size_t stride,
+                          float* y) {
   for (std::size_t o = 0; o < layer.bias.size(); ++o) std::fill_n(y + o * stride, stride, layer.bias[o]);
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
-    for (std::size_t i = 0; i < row.column.size(); ++i) {
+    for (std::size_t i = 0; i < row.column.size(); ++i, ++value) {
       const auto feature = static_cast<std::size_t>(row.column[i]);
       for (std::size_t e = layer.pattern.row_begin[feature]; e < layer.pattern.row_begin[feature + 1]; ++e)
-        y[layer.pattern.column[e] * stride + b] += row.value[i] * layer.value[e];
+        y[layer.pattern.column[e] * stride + b] += *value * layer.value[e];
     }
   }
 }
 
-void add_sparse_gradients(const TrainLayer& layer, const Batch& batch, std::size_t stride, const float* delta,
-                          float* gradient) {
+void add_sparse_gradients(const TrainLayer& layer, const Batch& batch, const float* value, std::size_t stride,
+                          const float* delta, float* gradient) {
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
-    for (std::size_t i = 0; i < row.column.size(); ++i) {
+    for (std::size_t i = 0; i < row.column.size(); ++i, ++value) {
       const auto feature = static_cast<std::size_t>(row.column[i]);
       for (std::size_t e = layer.pattern.row_begin[feature]; e < layer.pattern.row_begin[feature + 1]; ++e)
-        gradient[e] += row.value[i] * delta[layer.pattern.column[e] * stride + b];
+        gradient[e] += *value * delta[layer.pattern.column[e] * stride + b];
     }
   }
 }
@@ -153,6 +155,16 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
       load_panel(batch.data.floats, features, batch.rows, affine, stride_, x);
     if (drop && options_.input_dropout > 0)
       drop_out(dropout_key(key, 0), options_.input_dropout, x, activation_[0].size());
+  } else {
+    occurring_.clear();
+    for (const Index row : batch.rows) {
+      const std::span<const float> value = sparse_row(batch.data, row).value;
+      occurring_.insert(occurring_.end(), value.begin(), value.end());
+    }
+    if (drop && options_.input_dropout > 0) {
+      occurring_.resize(padded(occurring_.size()));
+      drop_out(dropout_key(key, 0), options_.input_dropout, occurring_.data(), occurring_.size());
+    }
   }
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const TrainLayer& layer = layers[l];
@@ -172,7 +184,7 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
           for (std::size_t b = 0; b < stride_; ++b) row[b] += bias;
       }
     } else if (layer.by_input) {
-      multiply_sparse_rows(layer, batch, stride_, y);
+      multiply_sparse_rows(layer, batch, occurring_.data(), stride_, y);
       if (relu) apply_activation(layer.activation, layer.slope, {y, size});
     } else {
       multiply_panel(layer.pattern, layer.value, layer.bias, {relu, nullptr}, x, y, stride_);
@@ -202,7 +214,7 @@ void SlicePass::add_gradients(TrainLayer& layer, const Batch& batch, std::size_t
     return;
   }
   if (layer.by_input)
-    add_sparse_gradients(layer, batch, stride_, delta, gradient);
+    add_sparse_gradients(layer, batch, occurring_.data(), stride_, delta, gradient);
   else
     gradient_panel(layer.pattern, delta, x, {gradient, layer.value.size()}, stride_);
   add_row_sums(delta, bias_gradient.size(), bias_gradient, stride_);
@@ -245,7 +257,8 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, st
       if (options_.dropout > 0 && !relu && sum == nullptr) {
         // The derivative is told by the output before dropout: undo the scale (dropped places are zero
         // anyway).
-        const auto share = static_cast<float>(1 - options_.dropout);
+        const auto share =
+            static_cast<float>(1 - static_cast<double>(std::lround(options_.dropout * 65536)) / 65536);
         for (std::size_t i = 0; i < size; ++i) activation_[l][i] *= share;
       }
       multiply_by_derivative(below, x, sum, {next, size});

@@ -60,6 +60,7 @@ class SlicePass {
   std::vector<Index> labels_;
   std::vector<Buffer<float>>
       activation_;                  // [0]: inputs (empty if they are sparse), then each layer's outputs
+  std::vector<float> occurring_;    // the values of sparse rows, one after the other, after dropout
   std::vector<Buffer<float>> sum_;  // before the activation, where the activation cannot tell it
   Buffer<float> delta_[2];
   Record* record_ = nullptr;

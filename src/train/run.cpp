@@ -54,7 +54,7 @@ class Run {
   TrainOutcome operator()() {
     TrainState& state = trainer_.state();
     write_config();
-    bool early = false;
+    bool early = out_of_patience();  // before a resume
     const auto done = static_cast<std::int64_t>(state.history.size());
     for (std::int64_t epoch = done; epoch < state.options.epochs && !early; ++epoch) {
       run_epoch(epoch);
@@ -115,15 +115,8 @@ class Run {
     const std::int64_t first_step = state.step_in_epoch;
     while (state.step_in_epoch < steps) {
       const std::size_t begin = static_cast<std::size_t>(state.step_in_epoch) * batch;
-      try {
-        trainer_.step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin)));
-      } catch (const Error& error) {
-        if (files_.directory.empty()) throw;
-        const bool saved = std::filesystem::exists(checkpoint_path(files_));
-        throw Error(fmt::format("{}; {}", error.what(),
-                                saved ? "the last good checkpoint is " + checkpoint_path(files_).string()
-                                      : std::string("there is no checkpoint yet")));
-      }
+      or_name_checkpoint(
+          [&] { trainer_.step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin))); });
       ++state.step_in_epoch;
       const double now = seconds_now();
       state.epoch.seconds = before + now - started;
@@ -132,6 +125,21 @@ class Run {
         reported_ = now;
         report_step(now - started, state.step_in_epoch - first_step);
       }
+    }
+    or_name_checkpoint([&] { trainer_.check_finite(); });
+  }
+
+  // An error says where the last good state is.
+  template <typename Work>
+  void or_name_checkpoint(const Work& work) const {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (files_.directory.empty()) throw;
+      const bool saved = std::filesystem::exists(checkpoint_path(files_));
+      throw Error(fmt::format("{}; {}", error.what(),
+                              saved ? "the last good checkpoint is " + checkpoint_path(files_).string()
+                                    : std::string("there is no checkpoint yet")));
     }
   }
 
@@ -161,6 +169,7 @@ class Run {
 
   [[noreturn]] void stop() {
     if (!files_.directory.empty()) {
+      or_name_checkpoint([&] { trainer_.check_finite(); });
       write_metrics();
       write_checkpoint(checkpoint_path(files_), trainer_.state());
     }
@@ -201,7 +210,13 @@ class Run {
       state.best.clear();
       for (const TrainLayer& layer : state.layers) state.best.push_back(to_layer(layer));
     }
-    return report.epoch - state.best_epoch >= state.options.patience;
+    return out_of_patience();
+  }
+
+  bool out_of_patience() const {
+    const TrainState& state = trainer_.state();
+    return state.options.patience > 0 && !state.history.empty() &&
+           state.history.back().epoch - state.best_epoch >= state.options.patience;
   }
 
   bool best_is_not_last() const {
@@ -242,7 +257,8 @@ class Run {
 
   void write_metrics() const {
     std::string lines;
-    for (const EpochReport& report : trainer_.state().history) lines.append(to_json_line(report)).push_back('\n');
+    for (const EpochReport& report : trainer_.state().history)
+      lines.append(to_json_line(report)).push_back('\n');
     write_text(files_.directory / "metrics.jsonl", lines);
   }
 

@@ -395,7 +395,7 @@ class Stopped {
   std::string complaint(bool resume) const {
     const auto before = contents(path());
     const std::string error = error_of([&] { run_training(data, options, in(path(), resume), {}); });
-    EXPECT_EQ(contents(path()), before) << "nothing may be overwritten";
+    EXPECT_TRUE(contents(path()) == before) << "nothing may be overwritten";
     return error;
   }
 
@@ -428,7 +428,8 @@ TEST(Run, RefusesToResumeWithOtherSettings) {
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
       value = {0.5, 0.5, 0.5};
     } else if constexpr (std::is_arithmetic_v<T>) {
-      value = value == 0 ? static_cast<T>(1) : static_cast<T>(value / 2 + (value == 1 ? 1 : 0));
+      value =
+          std::is_integral_v<T> ? static_cast<T>(value + 1) : static_cast<T>(value == 0 ? 0.5 : value / 2);
     }
     EXPECT_FALSE(before == value) << name;
     others.emplace_back(name, walked);
@@ -511,23 +512,33 @@ TEST(Run, SaysWhereALossThatIsNotFiniteAroseAndKeepsTheLastGoodCheckpoint) {
 }
 
 TEST(Run, WritesNoCheckpointWithNumbersThatAreNotFinite) {
-  // One step an epoch, and it is the one that goes wrong: nothing of it may be kept.
+  // Weights grow a millionfold a step, and bounded activations hide it from the loss until they are infinite:
+  // after the last step of an epoch.
   const Dataset data = random_data(Kind::floats, 50, 10, 3, 16);
   for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam}) {
     const TestDirectory directory;
     TrainOptions options = options_for(data);
     options.optimizer = optimizer;
-    options.lr = 1e38;
+    options.evolve = Evolve::none;
+    options.activation = HiddenActivation::tanh;
+    options.loss = Loss::mse;
+    options.lr = 1000;
     options.clip_norm = 0;
     options.schedule = Schedule::constant;
     options.warmup_epochs = 0;
     options.weight_decay = 1000;
     options.batch = 50;
-    options.epochs = 1;
-    const std::string error = error_of([&] { run_training(data, options, in(directory / "run"), {}); });
-    EXPECT_NE(error.find("step 1 (epoch 1)"), std::string::npos) << error;
-    EXPECT_NE(error.find("no checkpoint yet"), std::string::npos) << error;
-    EXPECT_FALSE(std::filesystem::exists(directory / "run" / "checkpoint.safetensors"));
+    options.epochs = 100;
+    std::int64_t finished = 0;
+    TrainObserver observer;
+    observer.epoch = [&](const EpochReport& report) { finished = report.epoch; };
+    const std::string error = error_of([&] { run_training(data, options, in(directory / "run"), observer); });
+    if (optimizer == Optimizer::adam && error.empty()) continue;  // its steps are no longer than lr
+    EXPECT_NE(error.find("(epoch " + std::to_string(finished + 1) + ")"), std::string::npos) << error;
+    EXPECT_NE(error.find("of layer"), std::string::npos) << error;
+    EXPECT_NE(error.find("checkpoint.safetensors"), std::string::npos) << error;
+    const TrainState state = read_checkpoint(directory / "run" / "checkpoint.safetensors", {});
+    EXPECT_EQ(state.history.size(), static_cast<std::size_t>(finished));
     EXPECT_FALSE(std::filesystem::exists(directory / "run" / "model.safetensors"));
   }
 }
@@ -550,7 +561,8 @@ TEST(Run, RefusesSettingsOutOfRange) {
            [](TrainOptions& o) { o.growth_batches = 0; }}) {
     TrainOptions options = options_for(data);
     change(options);
-    EXPECT_THROW(run_training(data, options, {}, {}), std::invalid_argument);
+    const std::string error = error_of([&] { run_training(data, options, {}, {}); });
+    EXPECT_NE(error.find("but must be"), std::string::npos) << error;
   }
 }
 

@@ -40,7 +40,9 @@ template <typename T>
 T number(const TensorFile& file, const std::string& key) {
   const std::string& text = file.metadata(key);
   const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
-  if (!value.is_number()) fail("{}: metadata {} is \"{}\", not a number", file.name(), key, text);
+  if (std::is_integral_v<T> ? !value.is_number_integer() : !value.is_number())
+    fail("{}: metadata {} is \"{}\", not a {}number", file.name(), key, text,
+         std::is_integral_v<T> ? "whole " : "");
   return value.get<T>();
 }
 
@@ -94,7 +96,12 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const TrainState& s
   layer.outputs = state.options.network[l + 1];
   layer.dense = state.options.dense;
   layer.by_input = number<int>(file, prefix + "by_input") != 0;
-  layer.activation = static_cast<Activation>(number<int>(file, prefix + "activation"));
+  if (layer.by_input && (layer.dense || l > 0))
+    fail("{}: layer {} does not read sparse rows", file.name(), l + 1);
+  const auto activation = number<std::uint64_t>(file, prefix + "activation");
+  if (activation >= kActivationNames.size())
+    fail("{}: layer {} has the unknown activation {}", file.name(), l + 1, activation);
+  layer.activation = static_cast<Activation>(activation);
   layer.slope = number<float>(file, prefix + "slope");
   layer.threshold = number<double>(file, prefix + "threshold");
   std::size_t size = layer.capacity();
@@ -167,9 +174,11 @@ EpochReport epoch_from_json(const std::string& line) {
   for_each_number(report, [&](const char* name, auto& value) {
     using T = std::decay_t<decltype(value)>;
     const auto found = values.find(name);
-    if (found == values.end() || !(found->is_number() || found->is_null()))
-      fail("metrics: \"{}\" is missing in \"{}\"", name, line);
-    value = found->is_null() ? static_cast<T>(std::numeric_limits<double>::quiet_NaN()) : found->get<T>();
+    const bool fits =
+        found != values.end() &&
+        (std::is_integral_v<T> ? found->is_number_integer() : found->is_number() || found->is_null());
+    if (!fits) fail("metrics: \"{}\" is missing in \"{}\"", name, line);
+    value = found->is_null() ? std::numeric_limits<T>::quiet_NaN() : found->get<T>();
   });
   return report;
 }
@@ -195,6 +204,7 @@ std::uint64_t fingerprint(const Dataset& data) {
     add_bytes(part->label.data(), part->label.size() * sizeof(Index));
     add_bytes(part->bytes.data(), part->bytes.size());
     add_bytes(part->floats.data(), part->floats.size() * sizeof(float));
+    add_bytes(part->row_begin.data(), part->row_begin.size() * sizeof(Offset));
     add_bytes(part->column.data(), part->column.size() * sizeof(Index));
     add_bytes(part->value.data(), part->value.size() * sizeof(float));
   }
@@ -242,6 +252,9 @@ TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions
   state.data_fingerprint = number<std::uint64_t>(file, "data");
   state.step = number<std::int64_t>(file, "step");
   state.step_in_epoch = number<std::int64_t>(file, "step_in_epoch");
+  if (state.step_in_epoch < 0 || state.step_in_epoch > state.step)
+    fail("{}: step {} of its epoch after {} steps", file.name(), state.step_in_epoch, state.step);
+  if (state.options.network.size() < 2) fail("{}: there is no network in it", file.name());
   state.best_accuracy = number<double>(file, "best_accuracy");
   state.best_epoch = number<std::int64_t>(file, "best_epoch");
   state.epoch = epoch_from_json(file.metadata("epoch"));
@@ -251,10 +264,11 @@ TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions
     state.history.push_back(epoch_from_json(history.substr(at, end - at)));
     at = end == std::string::npos ? history.size() : end + 1;
   }
-  const auto mean = file.get<float>("input.mean");
-  const auto scale = file.get<float>("input.scale");
-  state.scaling.mean.assign(mean.begin(), mean.end());
-  state.scaling.scale.assign(scale.begin(), scale.end());
+  const std::size_t scales = file.get<float>("input.scale").size();  // none, one for all, or one per feature
+  if (scales > 1 && scales != static_cast<std::size_t>(state.options.network.front()))
+    fail("{}: {} scales for {} inputs", file.name(), scales, state.options.network.front());
+  state.scaling.mean = values<float>(file, "input.mean", scales);
+  state.scaling.scale = values<float>(file, "input.scale", scales);
   for (std::size_t l = 0; l + 1 < state.options.network.size(); ++l)
     state.layers.push_back(read_layer(file, l, state));
   if (file.contains("best.0.value"))

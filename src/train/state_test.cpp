@@ -173,6 +173,18 @@ TEST(Checkpoint, RefusesNumbersThatCannotBe) {
   EXPECT_NE(set("epoch", to_json_line(state.epoch).replace(9, 1, "null")), "") << "an epoch of null";
 }
 
+TEST(Checkpoint, IsRefusedByATrainerThatCannotGoOnFromIt) {
+  const Dataset data = random_data(Kind::floats, 60, 8, 3, 3);
+  TrainState state = some_state(data, false);
+  state.step = state.step_in_epoch = 9;
+  EXPECT_NE(error_of([&] { const Trainer trainer(data, state); }).find("step 9 of an epoch of 4 steps"),
+            std::string::npos);
+  const Dataset sparse = random_data(Kind::sparse, 60, 8, 3, 3);
+  EXPECT_NE(
+      error_of([&] { const Trainer trainer(sparse, some_state(data, false)); }).find("begun on dense rows"),
+      std::string::npos);
+}
+
 TEST(Checkpoint, RefusesWeightsThatAreNotFiniteAndArraysThatDoNotFit) {
   const TestDirectory directory;
   const auto path = directory / "checkpoint.safetensors";
@@ -257,12 +269,12 @@ TEST(Fingerprint, ChangesWithEverythingInTheData) {
     for (const bool test : {false, true}) {
       const auto part = [&](Dataset& d) -> DataRows& { return test ? d.test : d.train; };
       EXPECT_TRUE(changed([&](Dataset& d) { part(d).label.back() ^= 1; }));
-      EXPECT_TRUE(changed([&](Dataset& d) { std::swap(part(d).label[0], part(d).label[1]); }) ||
-                  part(const_cast<Dataset&>(data)).label[0] == part(const_cast<Dataset&>(data)).label[1]);
-      if (kind == Kind::floats)
+      if (kind == Kind::floats) {
         EXPECT_TRUE(changed([&](Dataset& d) { part(d).floats[part(d).floats.size() - 1] += 1; }));
-      if (kind == Kind::bytes)
+      }
+      if (kind == Kind::bytes) {
         EXPECT_TRUE(changed([&](Dataset& d) { part(d).bytes[part(d).bytes.size() - 1] ^= 1; }));
+      }
       if (kind == Kind::sparse) {
         EXPECT_TRUE(changed([&](Dataset& d) { part(d).value.back() += 1; }));
         EXPECT_TRUE(changed([&](Dataset& d) { part(d).column.back() ^= 1; }));

@@ -184,8 +184,11 @@ std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inp
       layer.activation = options.loss == Loss::mse ? Activation::sigmoid : Activation::identity;
     }
     if (!layer.dense) {
-      if ((layer.by_input ? layer.outputs : layer.inputs) > kMaxPatternColumns)
+      if (!layer.by_input && layer.inputs > kMaxPatternColumns)
         fail("layer {} reads {} neurons; {} is the most", l + 1, layer.inputs, kMaxPatternColumns);
+      // Outputs are columns where connections are stored by input, or transposed for the way back.
+      if ((layer.by_input || l > 0) && layer.outputs > kMaxPatternColumns)
+        fail("layer {} has {} neurons; {} is the most", l + 1, layer.outputs, kMaxPatternColumns);
       Random random = random_stream(options.seed, Stream::topology, l);
       layer.pattern = make_pattern(layer.inputs, layer.outputs, connections[l], layer.by_input, random);
       if (l > 0) layer.transposed = transpose(layer.pattern);

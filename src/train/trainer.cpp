@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -11,6 +12,7 @@
 #include "kernels/packed.h"
 #include "train/evolve.h"
 #include "train/optimizer.h"
+#include "train/settings.h"
 #include "train/topology.h"
 
 namespace filigree {
@@ -39,25 +41,34 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
       options.densities.size() != network.size() - 1)
     fail("{} densities for the {} weight matrices of {}", options.densities.size(), network.size() - 1,
          shape_text(network));
-  for (const DataRows* part : {&data.train, &data.test})
+  for (const DataRows* part : {&data.train, &data.test}) {
+    if (part->label.size() != static_cast<std::size_t>(part->rows))
+      fail("{} has {} labels for {} rows", data.name, part->label.size(), part->rows);
     for (std::size_t r = 0; r < part->label.size(); ++r)
       if (part->label[r] < 0 || part->label[r] >= data.classes)
         fail("row {} of {} has label {}, but there are {} classes", r, data.name, part->label[r],
              data.classes);
+  }
+  try {
+    check_settings(options);
+  } catch (const std::invalid_argument& error) {
+    fail("{}", error.what());
+  }
 }
 
-// The first value that is not finite, for a message.
+// The first values that are not finite, for a message; "" if all are.
 std::string find_not_finite(const std::vector<TrainLayer>& layers) {
-  const auto first = [](const std::vector<float>& values) {
-    return std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); }) !=
-           values.end();
+  const auto odd = [](const std::vector<float>& values) {
+    return std::any_of(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
   };
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    if (first(layers[l].value) || first(layers[l].bias)) return fmt::format("weights of layer {}", l + 1);
-    if (first(layers[l].gradient) || first(layers[l].bias_gradient))
-      return fmt::format("gradients of layer {}", l + 1);
+    const TrainLayer& layer = layers[l];
+    if (odd(layer.value) || odd(layer.bias)) return fmt::format("weights of layer {}", l + 1);
+    if (odd(layer.first) || odd(layer.second) || odd(layer.bias_first) || odd(layer.bias_second))
+      return fmt::format("moments of layer {}", l + 1);
+    if (odd(layer.gradient) || odd(layer.bias_gradient)) return fmt::format("gradients of layer {}", l + 1);
   }
-  return "outputs of the last layer";
+  return "";
 }
 
 }  // namespace
@@ -84,11 +95,16 @@ Trainer::Trainer(const Dataset& data, const TrainOptions& options)
 Trainer::Trainer(const Dataset& data, TrainState state)
     : data_(data), state_(std::move(state)), slices_(slices_for(state_.options)) {
   check_fit(data, state_.options);
+  if (state_.layers.front().by_input != (data.train.sparse() && !state_.options.dense))
+    fail("the network was begun on {} rows, but those of {} are not",
+         data.train.sparse() ? "dense" : "sparse", data.name);
   for (TrainLayer& layer : state_.layers) {
     resize_state(layer, state_.options.optimizer, slices_);
     refresh_transposed(layer);
   }
   split_rows();
+  if (state_.step_in_epoch > steps_per_epoch())
+    fail("step {} of an epoch of {} steps", state_.step_in_epoch, steps_per_epoch());
   make_passes();
 }
 
@@ -185,9 +201,9 @@ void Trainer::evolve_now(Record* record) {
     if (o.growth_batches > 1)  // they are not trained on
       for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
   }
-  const Moment moment{state_.step,
-                      static_cast<std::int64_t>(o.stop_evolving * static_cast<double>(total_steps())),
-                      learning_rate()};
+  const Moment moment{
+      state_.step, static_cast<std::int64_t>(std::ceil(o.stop_evolving * static_cast<double>(total_steps()))),
+      learning_rate()};
   const Evolution evolution = evolve(state_.layers, o, moment, record, data_.train, slices_);
   state_.epoch.dropped += evolution.dropped;
   state_.epoch.grown += evolution.grown;
@@ -195,8 +211,15 @@ void Trainer::evolve_now(Record* record) {
 }
 
 void Trainer::report_not_finite(double loss) const {
+  const std::string found = find_not_finite(state_.layers);
   fail("step {} (epoch {}): the loss is {}; the first values that are not finite are the {}", state_.step + 1,
-       state_.epoch.epoch, loss, find_not_finite(state_.layers));
+       state_.epoch.epoch, loss, found.empty() ? "outputs of the last layer" : found);
+}
+
+void Trainer::check_finite() const {
+  const std::string found = find_not_finite(state_.layers);
+  if (!found.empty())
+    fail("step {} (epoch {}): the {} are not finite any more", state_.step, state_.epoch.epoch, found);
 }
 
 void Trainer::step(std::span<const Index> rows) {

@@ -19,6 +19,7 @@ class Trainer {
   // Throws Error if data and options do not fit.
   Trainer(const Dataset& data, const TrainOptions& options);
   Trainer(const Dataset& data, TrainState state);
+  Trainer(Trainer&&) = delete;  // passes refer to the state
 
   TrainState& state() { return state_; }
   const TrainState& state() const { return state_; }
@@ -30,6 +31,8 @@ class Trainer {
   // Forward, backward, update, and evolution where one is due. Throws Error if the loss is not finite; the
   // weights are those of before the step then.
   void step(std::span<const Index> rows);
+  // Throws Error if something that a checkpoint holds is not finite: the last step may have made it so.
+  void check_finite() const;
   LossSum evaluate(const DataRows& data, std::span<const Index> rows);
 
   // The batches of an epoch, counted from 0.

@@ -390,19 +390,15 @@ TEST(Trainer, NoticesAWeightThatIsNotFiniteInAnyLayer) {
   for (const bool dense : {false, true}) {
     for (const Loss loss : {Loss::cross_entropy, Loss::mse}) {
       for (std::size_t l = 0; l < 3; ++l) {
-        for (const float odd : {kNan, std::numeric_limits<float>::infinity()}) {
-          TrainOptions options = options_for(data);
-          options.dense = dense;
-          options.loss = loss;
-          options.activation = HiddenActivation::tanh;
-          Trainer trainer(data, options);
-          trainer.state().layers[l].value[0] = odd;
-          const std::string error = error_of([&] { trainer.step(trainer.train_rows()); });
-          // A sigmoid or tanh makes a number of infinity; NaN shows.
-          if (std::isnan(odd))
-            EXPECT_NE(error.find("layer " + std::to_string(l + 1)), std::string::npos)
-                << error << ", layer " << l + 1 << ", " << odd;
-        }
+        TrainOptions options = options_for(data);
+        options.dense = dense;
+        options.loss = loss;
+        options.activation = HiddenActivation::tanh;
+        Trainer trainer(data, options);
+        trainer.state().layers[l].value[0] = kNan;
+        const std::string error = error_of([&] { trainer.step(trainer.train_rows()); });
+        EXPECT_NE(error.find("layer " + std::to_string(l + 1)), std::string::npos)
+            << "layer " << l + 1 << ": " << error;
       }
     }
   }
