@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels" train fetch eval predict; do
+                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" train fetch eval predict; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -459,9 +459,17 @@ case $2 in
     for field in plain compiled seconds rate; do
       grep -q "\"$field\"" "$work/b.json" || { echo "FAILED: no $field in the JSON"; failures=1; }
     done
+    run 0 bench training --no-extras --repeat 1 --sparsity 0.9,0.99 --inputs 640 --json "$work/t.json"
+    says out "training step, 784-256-256-256-10, batch 512"
+    for field in dense_fma_rate rows task sparsity milliseconds speedup; do
+      grep -q "\"$field\"" "$work/t.json" || { echo "FAILED: no $field in the JSON"; failures=1; }
+    done
+    check [ "$(grep -c '"task"' "$work/t.json")" -eq 6 ]  # inference and step: dense and two sparsities each
+    run 2 bench training --sparsity 1.5
+    run 1 bench accuracy --fashion none --mnist "$work/nowhere" --seeds 1; says err nowhere
     ;;
   demo)
-    run 0 demo; says out "the same from both engines"
+    run 0 demo; says out "the same from both engines"; says out "on rows never trained on"
     ;;
   official)
     if [ ! -d "${FILIGREE_DATA:-}/mnist" ]; then

@@ -25,7 +25,8 @@ void Softmax(std::size_t classes, std::size_t stride, const float* HWY_RESTRICT 
     auto sum = hn::Zero(d);
     for (std::size_t c = 0; c < classes; ++c) {
       const auto below = hn::Sub(hn::LoadU(d, y + c * stride + b), top);
-      const auto power = hn::IfThenElse(hn::IsNaN(below), below, hn::Exp(d, below));  // Exp makes it a number
+      const auto power =
+          hn::IfThenElse(hn::IsNaN(below), below, hn::Exp(d, below));  // Exp and Log make it a number
       sum = hn::Add(sum, power);
       hn::StoreU(power, d, share + c * stride + b);
     }
@@ -34,7 +35,7 @@ void Softmax(std::size_t classes, std::size_t stride, const float* HWY_RESTRICT 
       hn::StoreU(hn::Div(hn::LoadU(d, place), sum), d, place);
     }
     hn::StoreU(top, d, highest + b);
-    hn::StoreU(hn::Add(top, hn::Log(d, sum)), d, log_sum + b);
+    hn::StoreU(hn::IfThenElse(hn::IsNaN(sum), sum, hn::Add(top, hn::Log(d, sum))), d, log_sum + b);
   }
 }
 

@@ -57,18 +57,17 @@ TEST(Topology, AddsUpToTheShareOfAllWeightsThatTheSparsityLeaves) {
 }
 
 TEST(Topology, SharesInProportionToInputsAndOutputs) {
-  // 784 + 256 : 256 + 256 : 256 + 10 of a tenth of 200,704 + 65,536 + 2,560 weights
-  const auto counts = connections_per_layer(options_for({784, 256, 256, 10}, 0.9));
-  EXPECT_EQ(sum(counts), 26880);
+  // 784 + 256 : 256 + 256 : 256 + 10 of a twentieth of 200,704 + 65,536 + 2,560 weights
+  const auto counts = connections_per_layer(options_for({784, 256, 256, 10}, 0.95));
+  EXPECT_EQ(sum(counts), 13440);
   const double ends = 1040 + 512 + 266;
-  EXPECT_NEAR(static_cast<double>(counts[0]), 26880 * 1040 / ends, 1);
-  EXPECT_NEAR(static_cast<double>(counts[1]), 26880 * 512 / ends, 1);
+  EXPECT_NEAR(static_cast<double>(counts[0]), 13440 * 1040 / ends, 1);
+  EXPECT_NEAR(static_cast<double>(counts[1]), 13440 * 512 / ends, 1);
 }
 
 TEST(Topology, FillsSmallLayersAndSharesTheRestAmongTheOthers) {
-  // 2 × 3 would get more than its 6 weights: 5 / 205 of half of 606; so would 3 × 100 not.
   const auto counts = connections_per_layer(options_for({100, 2, 3, 100}, 0.4));
-  // Shares of 0.6 · 506 = 304 by 102 : 5 : 103. The middle layer's 7.2 are 6; the other two get 298.
+  // Shares of 0.6 · 506 = 304 by 102 : 5 : 103. The middle layer's 7.2 become 6; the other two share 298.
   EXPECT_EQ(counts[1], 6);
   EXPECT_EQ(sum(counts), 304);
   EXPECT_NEAR(static_cast<double>(counts[0]), 298.0 * 102 / 205, 1);

@@ -66,8 +66,10 @@ std::string find_not_finite(const std::vector<TrainLayer>& layers) {
     if (odd(layer.value) || odd(layer.bias)) return fmt::format("weights of layer {}", l + 1);
     if (odd(layer.first) || odd(layer.second) || odd(layer.bias_first) || odd(layer.bias_second))
       return fmt::format("moments of layer {}", l + 1);
-    if (odd(layer.gradient) || odd(layer.bias_gradient)) return fmt::format("gradients of layer {}", l + 1);
   }
+  for (std::size_t l = 0; l < layers.size(); ++l)  // NaN comes here from wherever it began
+    if (odd(layers[l].gradient) || odd(layers[l].bias_gradient))
+      return fmt::format("gradients of layer {}", l + 1);
   return "";
 }
 
