@@ -108,8 +108,8 @@ TEST(Evaluate, SurvivesOutputsThatOverflowAnExponential) {
 TEST(Evaluate, CountsRowsWithNanAsWrong) {
   // inf - inf in the second layer.
   const Network network =
-      make_network({{1, 2, {0, 1, 2}, {0, 0}, {3e38f, 3e38f}, {0, 0}, Activation::identity},
-                    {2, 2, {0, 2, 2}, {0, 1}, {1, -1}, {0, 1}, Activation::identity}});
+      make_network({{1, 2, {0, 1, 2}, {0, 0}, {3e38f, 2e38f}, {0, 0}, Activation::identity},
+                    {2, 2, {0, 2, 2}, {0, 1}, {1, -1}, {0, 2}, Activation::identity}});
   const std::vector<float> values{10, 1e-38f};
   const std::vector<Index> labels{0, 1};
   const Evaluation found = evaluate(network, make_data(values, labels, 1), Part::train);

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/parallel.h"
 #include "kernels/activation.h"
 #include "train/growth.h"
 #include "train/topology.h"
@@ -317,7 +318,9 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
   if (global && options.evolve != Evolve::ertl) {
     drop_globally(layers, fraction, keep);
   } else {
-    for (std::size_t l = 0; l < layers.size(); ++l) drop_in_layer(layers[l], options, fraction, keep[l]);
+    parallel_for(layers.size(), 1, [&](std::size_t first, std::size_t last) {
+      for (std::size_t l = first; l < last; ++l) drop_in_layer(layers[l], options, fraction, keep[l]);
+    });
   }
 
   // Without a sparsity schedule the network stays as large as it is.
@@ -385,13 +388,17 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
     const std::vector<std::size_t> rest = shares(total - found, weight, room);
     for (std::size_t l = 0; l < layers.size(); ++l) count[l] = used[l] + rest[l];
   }
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    Random random = random_stream(options.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
-    if (grown[l].size() < count[l]) choose_at_random(taken[l], count[l] - grown[l].size(), random, grown[l]);
-    evolution.grown += static_cast<Offset>(grown[l].size());
-    if (dropped[l] > 0 || !grown[l].empty())
-      rebuild(layers[l], options, keep[l], std::move(grown[l]), moment.lr, slices);
-  }
+  parallel_for(layers.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t l = first; l < last; ++l) {
+      Random random = random_stream(options.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
+      if (grown[l].size() < count[l])
+        choose_at_random(taken[l], count[l] - grown[l].size(), random, grown[l]);
+      if (dropped[l] > 0 || !grown[l].empty())
+        rebuild(layers[l], options, keep[l], grown[l], moment.lr, slices);
+    }
+  });
+  for (const std::vector<Candidate>& candidates : grown)
+    evolution.grown += static_cast<Offset>(candidates.size());
   return evolution;
 }
 

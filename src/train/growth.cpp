@@ -39,7 +39,7 @@ class Largest {
   }
   void add(const Candidate& candidate) {
     found_.push_back(candidate);
-    if (found_.size() >= 2 * k_ + 64) keep_largest();
+    if (found_.size() >= k_ + k_ / 4 + 64) keep_largest();  // early, so that there soon is a bound
   }
   void keep_largest() {
     if (found_.size() <= k_) return;
@@ -93,6 +93,9 @@ void search_rows(const Ranked& y, const Ranked& x, std::size_t width, const Patt
   for (std::size_t j = 0; j < x.neuron.size(); j += 4) {
     if (y.norm[i] * x.norm[j] * kRounding < bound.load(std::memory_order_relaxed)) break;
     dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot);
+    float most = 0;  // most blocks hold nothing of worth: one comparison for all sixteen
+    for (const float value : dot) most = std::max(most, std::fabs(value));
+    if (!largest.worth(most)) continue;
     for (std::size_t d = 0; d < 16; ++d) {
       if (!largest.worth(dot[d])) continue;
       const std::size_t row = i + d / 4, column = j + d % 4;
@@ -101,6 +104,24 @@ void search_rows(const Ranked& y, const Ranked& x, std::size_t width, const Patt
         largest.add({dot[d], y.neuron[row], x.neuron[column]});
     }
   }
+}
+
+// A bound that about twice `count` gradients exceed, from every 16th block: without it, most
+// of the time goes into candidates that are found before the bound has risen, and soon dropped.
+float likely_bound(const Ranked& y, const Ranked& x, std::size_t width, std::size_t count) {
+  constexpr std::size_t kEvery = 16;
+  std::vector<float> sample;
+  float dot[16];
+  for (std::size_t i = 0; i < y.neuron.size(); i += 4) {
+    for (std::size_t j = (kEvery - i / 4 % kEvery) % kEvery * 4; j < x.neuron.size(); j += 4 * kEvery) {
+      dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot);
+      for (const float value : dot) sample.push_back(-std::fabs(value));
+    }
+  }
+  const std::size_t rank = count / kEvery * 2 + 16;
+  if (rank >= sample.size()) return 0;
+  std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank), sample.end());
+  return -sample[rank];
 }
 
 // A value of a sparse row, sorted by feature.
@@ -173,8 +194,18 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
     const std::vector<std::uint32_t> inputs = everyone(layer.inputs);
     const Ranked y(record.delta, width, which);
     const Ranked x(record.x, width, inputs);
-    search((y.neuron.size() + 3) / 4,
-           [&](std::size_t i, Largest& largest) { search_rows(y, x, width, taken, 4 * i, bound, largest); });
+    const auto search_all = [&] {
+      search((y.neuron.size() + 3) / 4, [&](std::size_t i, Largest& largest) {
+        search_rows(y, x, width, taken, 4 * i, bound, largest);
+      });
+    };
+    bound = likely_bound(y, x, width, count);
+    search_all();
+    if (found.size() < count && bound > 0) {  // it was too high: once more without
+      found.clear();
+      bound = 0;
+      search_all();
+    }
   }
   const std::size_t kept = std::min(count, found.size());
   if (kept < found.size())

@@ -14,6 +14,7 @@ TrainOptions preset_options(const std::string& name) {
     o.epochs = 100;
     o.weight_decay = 7e-4;
     o.drop_fraction = 0.3;
+    o.update_every = 100;
     return o;
   }
   if (name == "fast") {  // a good network in a minute
@@ -32,6 +33,7 @@ TrainOptions preset_options(const std::string& name) {
     o.distribution = Distribution::uniform;
     o.init = Initial::ertl;
     o.evolve = Evolve::ertl;
+    o.update_every = 100;
     o.threshold = 0.01;
     o.threshold_share = 0.001;
     o.stop_evolving = 1;

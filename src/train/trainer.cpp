@@ -231,12 +231,17 @@ void Trainer::step(std::span<const Index> rows) {
                                                  mix64(static_cast<std::uint64_t>(Stream::dropout))));
   ++state_.step;
   const bool evolves = evolves_now();
-  std::unique_ptr<Record> record;
+  Record* record = nullptr;
   if (evolves && o.evolve != Evolve::set) {
     const std::size_t padded = (static_cast<std::size_t>(o.batch) + kLanes - 1) / kLanes * kLanes;
-    record = std::make_unique<Record>(state_.layers, padded * static_cast<std::size_t>(o.growth_batches));
+    const std::size_t samples = padded * static_cast<std::size_t>(o.growth_batches);
+    // Kept between evolutions (its pages cost more than what is written to them), and made anew where a short
+    // batch would leave old samples in it.
+    if (record_ == nullptr || rows.size() < static_cast<std::size_t>(o.batch))
+      record_ = std::make_unique<Record>(state_.layers, samples);
+    record = record_.get();
   }
-  const LossSum sum = run_slices(rows, key, record.get(), 0);
+  const LossSum sum = run_slices(rows, key, record, 0);
   const double norm = combine_gradients(state_.layers);
   if (!std::isfinite(sum.loss) || !std::isfinite(norm)) {
     --state_.step;
@@ -246,7 +251,7 @@ void Trainer::step(std::span<const Index> rows) {
   state_.epoch.train_loss += sum.loss;
   state_.epoch.train_accuracy += static_cast<double>(sum.correct);
   state_.epoch.lr = lr;
-  if (evolves) evolve_now(record.get());
+  if (evolves) evolve_now(record);
 }
 
 LossSum Trainer::evaluate(const DataRows& data, std::span<const Index> rows) {

@@ -52,6 +52,7 @@ class Trainer {
   std::vector<Index> train_rows_, validation_rows_;
   std::size_t slices_;
   std::vector<std::unique_ptr<SlicePass>> passes_;
+  std::unique_ptr<Record> record_;
 };
 
 // Where a run keeps its files.
