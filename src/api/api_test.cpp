@@ -179,6 +179,18 @@ TEST(Plan, ScalesRawInputsBeforeAnythingElseCompiledOrNot) {
   }
 }
 
+TEST(Plan, FindsEachInputInItsPlaceWhetherFewOrManyAreUnread) {
+  for (const Index last : {6, 50}) {  // the inputs between are read by nobody
+    const Plan plan = compile(make_network(
+        {{last + 1, 1, {0, 6}, {0, 1, 3, 4, 5, last}, {1, 2, 3, 4, 5, 6}, {0.5f}, Activation::identity}}));
+    std::vector<float> inputs(static_cast<std::size_t>(last) + 1, 1000.0f);
+    const std::vector<Index> read{0, 1, 3, 4, 5, last};
+    for (std::size_t i = 0; i < read.size(); ++i)
+      inputs[static_cast<std::size_t>(read[i])] = static_cast<float>(i + 1);
+    EXPECT_EQ(plan.run(inputs), std::vector<float>{91.5f}) << last;
+  }
+}
+
 TEST(Plan, GivesTheSameWhetherRowsMayDieOrNot) {
   // Deep, keeps zeros, and the inputs are mostly zeros: the executor runs it. Scaling by 1 keeps the other
   // network from it.

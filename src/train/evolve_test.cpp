@@ -231,6 +231,22 @@ TEST(EvolveRigl, TakesAllLayersTogetherWhenConnectionsMayMove) {
   }));
 }
 
+TEST(EvolveRigl, LeavesEachLayerATenthWhenConnectionsMayMove) {
+  TrainOptions options;
+  options.network = {20, 20, 20, 20};
+  options.sparsity = 0.5;
+  options.redistribute = Redistribute::global;
+  options.free_lost = false;
+  options.drop_schedule = DropSchedule::constant;
+  options.drop_fraction = 0.5;
+  Evolving setup(options, false, 15);
+  for (float& value : setup.layers[1].value) value *= 1e-6f;
+  setup.run({1, 100, 0.1});
+  const Change change = changes(setup)[1];
+  EXPECT_EQ(change.kept.size(), change.before.size() / 10);
+  EXPECT_LE(largest(change.dropped), smallest(change.kept));
+}
+
 TEST(EvolveSet, DropsTheSmallestPositiveAndTheLargestNegativeWeights) {
   EXPECT_TRUE(rc::check([] {
     TrainOptions options = any_options();
@@ -268,11 +284,36 @@ TEST(EvolveSet, GrowsAnywhere) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Evolving setup(options, false, seed);
     setup.run({1, 10, 0.1});
-    for (const auto& [place, weight] : changes(setup)[0].grown) ++times[place.first * 30 + place.second];
+    const Change change = changes(setup)[0];
+    for (const auto& [place, weight] : change.grown) ++times[place.first * 30 + place.second];
   }
   // 60 · 90 connections on 900 places: 6 each, and with a chance of one in a million more than 20 on one.
   EXPECT_LE(*std::max_element(times.begin(), times.end()), 20);
   EXPECT_LE(std::count(times.begin(), times.end(), 0), 20);  // 900 · exp(-6) = 2.2
+}
+
+TEST(EvolveSet, GrowsInProportionToWhatLayersKeptWhenConnectionsMayMove) {
+  TrainOptions options;
+  options.network = {40, 40, 40, 10};
+  options.sparsity = 0.8;
+  options.evolve = Evolve::set;
+  options.redistribute = Redistribute::global;
+  options.free_lost = false;
+  options.drop_schedule = DropSchedule::constant;
+  options.drop_fraction = 0.4;
+  Evolving setup(options, false, 16);
+  for (float& value : setup.layers[1].value) value *= 0.1f;  // most of what goes
+  setup.run({1, 100, 0.1});
+  const auto all = changes(setup);
+  double kept = 0, grown = 0;
+  for (const Change& change : all) {
+    kept += static_cast<double>(change.kept.size());
+    grown += static_cast<double>(change.grown.size());
+  }
+  EXPECT_GT(grown, 100);
+  for (const Change& change : all)
+    EXPECT_NEAR(static_cast<double>(change.grown.size()),
+                grown * static_cast<double>(change.kept.size()) / kept, 1);
 }
 
 TEST(EvolveErtl, DropsWhatIsBelowTheThresholdAndSteersIt) {

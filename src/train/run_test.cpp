@@ -515,7 +515,7 @@ TEST(Run, WritesNoCheckpointWithNumbersThatAreNotFinite) {
   // Weights grow a millionfold a step, and bounded activations hide it from the loss until they are infinite:
   // after the last step of an epoch.
   const Dataset data = random_data(Kind::floats, 50, 10, 3, 16);
-  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam}) {
+  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov}) {
     const TestDirectory directory;
     TrainOptions options = options_for(data);
     options.optimizer = optimizer;
@@ -528,12 +528,11 @@ TEST(Run, WritesNoCheckpointWithNumbersThatAreNotFinite) {
     options.warmup_epochs = 0;
     options.weight_decay = 1000;
     options.batch = 50;
-    options.epochs = 100;
+    options.epochs = 20;
     std::int64_t finished = 0;
     TrainObserver observer;
     observer.epoch = [&](const EpochReport& report) { finished = report.epoch; };
     const std::string error = error_of([&] { run_training(data, options, in(directory / "run"), observer); });
-    if (optimizer == Optimizer::adam && error.empty()) continue;  // its steps are no longer than lr
     EXPECT_NE(error.find("(epoch " + std::to_string(finished + 1) + ")"), std::string::npos) << error;
     EXPECT_NE(error.find("of layer"), std::string::npos) << error;
     EXPECT_NE(error.find("checkpoint.safetensors"), std::string::npos) << error;
