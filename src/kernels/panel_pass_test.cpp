@@ -359,7 +359,7 @@ TEST(Dots4x4, GivesTheSameBitsWhicheverVectorsComeTogether) {
   constexpr std::size_t kWidth = 96;
   const auto a = random_dense(4 * kWidth, 28), b = random_dense(4 * kWidth, 29);
   const auto turned = [](Dense values) {
-    std::ranges::rotate(values, values.begin() + kWidth);
+    std::rotate(values.begin(), values.begin() + kWidth, values.end());
     return values;
   };
   for_each_target([&] {
