@@ -287,6 +287,82 @@ void GradientPanel(const Pattern& w, const float* HWY_RESTRICT y, const float* H
     add_gradients<kPanelRows>(w, y, x, gradient);
 }
 
+#ifdef FILIGREE_SHARED_SUMS
+// Each vector of delta serves the sum and the gradient while it is in a register: 5 % less time than one
+// after the other at 90 % sparsity, 15 % at 97 % and 20 % at 99 % (784-256-256-256-10, AVX-512). What is left
+// is bound by arithmetic: eight multiply-adds and about three operations of the sums of lanes a connection.
+template <std::size_t kRows>
+HWY_INLINE void pass_back(const Pattern& w, const float* HWY_RESTRICT value, bool gated,
+                          const float* HWY_RESTRICT x, const float* HWY_RESTRICT delta,
+                          float* HWY_RESTRICT next, float* HWY_RESTRICT gradient) {
+  const Tag d;
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag());
+  constexpr std::size_t kVectors = kRows / kLanes;
+  const Vec zero = hn::Zero(d);
+  // The products of connections wait here until there are as many as a vector has lanes.
+  HWY_ALIGN float waiting[kLanes * kLanes];
+  std::size_t count = 0;
+  const auto flush = [&]() HWY_ATTR {
+    const float* HWY_RESTRICT from = waiting;
+    const auto four = [&]() HWY_ATTR {
+      const Vec a = hn::Load(d, from), b = hn::Load(d, from + kLanes);
+      const Vec c = hn::Load(d, from + 2 * kLanes), e = hn::Load(d, from + 3 * kLanes);
+      from += 4 * kLanes;
+      return sums_of_four(d, a, b, c, e);
+    };
+    add_sums(d, four, gradient);
+    gradient += kLanes;
+    count = 0;
+  };
+  const std::uint16_t* HWY_RESTRICT columns = w.column.data();
+  const std::uint32_t* HWY_RESTRICT row_begin = w.row_begin.data();
+  const auto rows = static_cast<std::size_t>(w.rows);
+  std::size_t entry = 0;
+  for (std::size_t r = 0; r < rows; ++r) {
+    Vec own[kVectors], sum[kVectors];
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      own[i] = hn::Load(d, x + r * kRows + i * kLanes);
+      sum[i] = zero;
+    }
+    for (const std::size_t end = row_begin[r + 1]; entry < end; ++entry) {
+      const float* HWY_RESTRICT from = delta + std::size_t{columns[entry]} * kRows;
+      const Vec weight = hn::Set(d, value[entry]);
+      Vec part = hn::Load(d, from);
+      sum[0] = hn::MulAdd(weight, part, sum[0]);
+      Vec products = hn::Mul(own[0], part);
+      for (std::size_t i = 1; i < kVectors; ++i) {
+        part = hn::Load(d, from + i * kLanes);
+        sum[i] = hn::MulAdd(weight, part, sum[i]);
+        products = hn::MulAdd(own[i], part, products);
+      }
+      hn::Store(products, d, waiting + count * kLanes);
+      if (++count == kLanes) flush();
+    }
+    for (std::size_t i = 0; i < kVectors; ++i) {
+      const Vec out = gated ? hn::IfThenElseZero(hn::Gt(own[i], zero), sum[i]) : sum[i];
+      hn::Store(out, d, next + r * kRows + i * kLanes);
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    gradient[i] += hn::GetLane(hn::SumOfLanes(d, hn::Load(d, waiting + i * kLanes)));
+}
+#endif
+
+void BackwardPanel(const Pattern& w, const float* HWY_RESTRICT value, bool gated, const float* HWY_RESTRICT x,
+                   const float* HWY_RESTRICT delta, float* HWY_RESTRICT next, float* HWY_RESTRICT gradient,
+                   std::size_t panel_rows) {
+#ifdef FILIGREE_SHARED_SUMS
+  constexpr std::size_t kLanes = hn::MaxLanes(Tag());  // as many vectors as there are registers for
+  if constexpr (kWidePanelRows / kLanes <= 4)
+    if (panel_rows == kWidePanelRows)
+      return pass_back<kWidePanelRows>(w, value, gated, x, delta, next, gradient);
+  if constexpr (kPanelRows / kLanes <= 4)
+    if (panel_rows == kPanelRows) return pass_back<kPanelRows>(w, value, gated, x, delta, next, gradient);
+#endif
+  MultiplyPanel(w, value, nullptr, {false, gated ? x : nullptr}, delta, next, panel_rows);
+  GradientPanel(w, x, delta, gradient, panel_rows);
+}
+
 void AddRowSums(const float* HWY_RESTRICT y, std::size_t rows, float* HWY_RESTRICT sum,
                 std::size_t panel_rows) {
   const Tag d;

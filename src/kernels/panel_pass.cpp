@@ -13,6 +13,7 @@ namespace filigree {
 
 HWY_EXPORT(MultiplyPanel);
 HWY_EXPORT(GradientPanel);
+HWY_EXPORT(BackwardPanel);
 HWY_EXPORT(AddRowSums);
 HWY_EXPORT(Dots4x4);
 
@@ -25,6 +26,11 @@ void multiply_panel(const Pattern& w, std::span<const float> value, std::span<co
 void gradient_panel(const Pattern& w, const float* y, const float* x, std::span<float> gradient,
                     std::size_t panel_rows) {
   HWY_DYNAMIC_DISPATCH(GradientPanel)(w, y, x, gradient.data(), panel_rows);
+}
+
+void backward_panel(const Pattern& w, std::span<const float> value, bool gated, const float* x,
+                    const float* delta, float* next, std::span<float> gradient, std::size_t panel_rows) {
+  HWY_DYNAMIC_DISPATCH(BackwardPanel)(w, value.data(), gated, x, delta, next, gradient.data(), panel_rows);
 }
 
 void add_row_sums(const float* y, std::size_t rows, std::span<float> sum, std::size_t panel_rows) {

@@ -295,6 +295,45 @@ TEST(GradientPanel, PropagatesNanAndInfinityAsTheReference) {
   }
 }
 
+// The sums are those of multiply_panel, bit by bit; the gradients add up as the reference says.
+void check_backward(const Weights& w, std::size_t width, std::uint64_t seed) {
+  const std::size_t inputs = panel_size(w.pattern.rows, width), outputs = panel_size(w.pattern.cols, width);
+  const Dense x = random_dense(inputs, seed), delta = random_dense(outputs, seed + 1);
+  const Buffer<float> in = aligned(x), back = aligned(delta);
+  const Dense start = random_dense(w.value.size(), seed + 2);
+  for (const bool gated : {false, true}) {
+    Dense gradient = start;
+    gradient.push_back(77);  // behind the last connection
+    Buffer<float> next(std::max<std::size_t>(1, inputs));
+    backward_panel(w.pattern, w.value, gated, in.data(), back.data(), next.data(),
+                   std::span(gradient).first(start.size()), width);
+    EXPECT_EQ(gradient.back(), 77);
+    gradient.pop_back();
+    EXPECT_EQ(first(next, inputs),
+              product(multiply_panel, w, {}, {false, gated ? in.data() : nullptr}, delta, width));
+    EXPECT_TRUE(all_within_rounding(
+        gradient, gradients(gradient_panel_reference, w.pattern, x, delta, start, width),
+        gradients(gradient_panel_reference, w.pattern, absolute(x), absolute(delta), absolute(start), width),
+        [&](std::size_t) { return width + 1; }));
+  }
+}
+
+TEST(BackwardPanel, AgreesWithTheReferenceForRowsOfEveryLength) {
+  for_each_target([&] {
+    for (const std::size_t width : kWidths) check_backward(ragged(6), width, 7);
+  });
+}
+
+TEST(BackwardPanel, AgreesWithTheReferenceForAnyMatrix) {
+  for_each_target([] {
+    EXPECT_TRUE(rc::check([] {
+      const Weights w = from_csr(*any_csr());
+      for (const std::size_t width : kWidths) check_backward(w, width, 27);
+      RC_ASSERT(!testing::Test::HasFailure());
+    }));
+  });
+}
+
 TEST(AddRowSums, AgreesWithTheReferenceForEveryNumberOfRowsAndTouchesNothingElse) {
   for_each_target([] {
     for (std::size_t rows = 0; rows <= 70; ++rows) {

@@ -125,7 +125,7 @@ TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
           if (setup.options.evolve != Evolve::ertl || weight.value == 0) {
             RC_ASSERT(weight.value == 0);
           } else {
-            const GradientAt g = gradient_at(layer, l, *setup.record, setup.data, place.first, place.second);
+            const GradientAt g = gradient_at(l, *setup.record, setup.data, place.first, place.second);
             RC_ASSERT(std::fabs(weight.value + 0.125 * g.sum) <= 1e-5 * g.magnitude);
           }
         }
@@ -168,7 +168,7 @@ void assert_largest_grow(const Evolving& setup, const std::vector<Change>& all, 
     for (std::size_t o = 0; o < static_cast<std::size_t>(layer.outputs); ++o) {
       for (std::size_t i = 0; i < static_cast<std::size_t>(layer.inputs); ++i) {
         if (all[l].kept.contains({o, i})) continue;
-        const GradientAt g = gradient_at(layer, l, *setup.record, setup.data, o, i);
+        const GradientAt g = gradient_at(l, *setup.record, setup.data, o, i);
         const double rounding = 64 * 1.2e-7 * g.magnitude;
         if (all[l].grown.contains({o, i}))
           least_grown = std::min(least_grown, std::fabs(g.sum) + rounding);

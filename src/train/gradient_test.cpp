@@ -319,7 +319,7 @@ TEST(SlicePass, RecordsWhatTheGradientsAreMadeOf) {
     for (std::size_t l = 0; l < setup.layers.size(); ++l) {
       const TrainLayer& layer = setup.layers[l];
       for (const Link& link : links(layer)) {
-        const GradientAt truth = gradient_at(layer, l, record, setup.data, link.output, link.input);
+        const GradientAt truth = gradient_at(l, record, setup.data, link.output, link.input);
         EXPECT_NEAR(layer.gradient[link.entry], truth.sum, 64 * 1.2e-7 * truth.magnitude + 1e-12);
       }
       for (std::size_t o = 0; o < static_cast<std::size_t>(layer.outputs); ++o)

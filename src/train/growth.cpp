@@ -175,7 +175,7 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
       outputs.empty() ? everyone(layer.outputs) : std::vector<std::uint32_t>();
   const auto which = outputs.empty() ? std::span<const std::uint32_t>(all) : outputs;
   const std::size_t width = samples.width;
-  if (layer.by_input) {
+  if (record.x.empty()) {  // sparse rows
     const std::vector<Occurrence> seen = occurrences(samples, data);
     std::vector<std::size_t> begin;  // of each feature that occurs
     for (std::size_t i = 0; i < seen.size(); ++i)
@@ -192,8 +192,9 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
     });
   } else {
     const std::vector<std::uint32_t> inputs = everyone(layer.inputs);
-    const Ranked y(record.delta, width, which);
-    const Ranked x(record.x, width, inputs);
+    Ranked y(record.delta, width, which);
+    Ranked x(record.x, width, inputs);
+    if (layer.by_input) std::swap(x, y);  // y: the rows of the pattern
     const auto search_all = [&] {
       search((y.neuron.size() + 3) / 4, [&](std::size_t i, Largest& largest) {
         search_rows(y, x, width, taken, 4 * i, bound, largest);

@@ -12,6 +12,9 @@
 namespace filigree {
 namespace {
 
+enum class Place { dense_rows, sparse_rows, above };
+constexpr Place kPlaces[] = {Place::dense_rows, Place::sparse_rows, Place::above};
+
 // A layer, samples, and places that are taken.
 struct Recorded {
   std::vector<TrainLayer> layers;
@@ -19,33 +22,37 @@ struct Recorded {
   Record record;
   Pattern taken;
 
-  static std::vector<TrainLayer> one_layer(Index inputs, Index outputs, bool by_input) {
-    TrainLayer layer;
-    layer.inputs = inputs;
-    layer.outputs = outputs;
-    layer.by_input = by_input;
-    return {layer};
+  // A first layer of dense or of sparse rows, or one above another.
+  static std::vector<TrainLayer> layers_for(Index inputs, Index outputs, Place place) {
+    std::vector<TrainLayer> made(place == Place::above ? 2 : 1);
+    made.front().inputs = 1;
+    made.front().outputs = inputs;
+    made.back().inputs = inputs;
+    made.back().outputs = outputs;
+    made.back().by_input = place != Place::dense_rows;
+    return made;
   }
-  Recorded(Index inputs, Index outputs, bool by_input, std::size_t samples, double density,
-           std::uint64_t seed)
-      : layers(one_layer(inputs, outputs, by_input)),
+  Recorded(Index inputs, Index outputs, Place place, std::size_t samples, double density, std::uint64_t seed)
+      : layers(layers_for(inputs, outputs, place)),
         data(random_rows(Kind::sparse, 60, inputs, 2, seed)),
         record(random_record(layers, samples, 60, seed)),
-        taken(to_pattern((by_input ? random_csr(inputs, outputs, density, seed)
-                                   : random_csr(outputs, inputs, density, seed))
+        taken(to_pattern((layer().by_input ? random_csr(inputs, outputs, density, seed)
+                                           : random_csr(outputs, inputs, density, seed))
                              .view())) {
     // Neurons that were silent in every sample.
     const auto silence = [&](Buffer<float>& values, std::size_t neuron) {
       if ((neuron + 1) * record.width > values.size()) return;
       std::fill_n(values.data() + neuron * record.width, record.width, 0.0f);
     };
-    silence(record.layers[0].x, 0);
-    silence(record.layers[0].x, static_cast<std::size_t>(inputs) / 2);
-    silence(record.layers[0].delta, static_cast<std::size_t>(outputs) - 1);
+    silence(kept().x, 0);
+    silence(kept().x, static_cast<std::size_t>(inputs) / 2);
+    silence(kept().delta, static_cast<std::size_t>(outputs) - 1);
   }
-  const TrainLayer& layer() const { return layers.front(); }
+  const TrainLayer& layer() const { return layers.back(); }
+  Record::LayerRecord& kept() { return record.layers.back(); }
+  const Record::LayerRecord& kept() const { return record.layers.back(); }
   std::vector<Candidate> largest(std::size_t count, std::span<const std::uint32_t> outputs = {}) const {
-    auto found = largest_gradients(layer(), record.layers[0], record, data, taken, count, outputs);
+    auto found = largest_gradients(layer(), kept(), record, data, taken, count, outputs);
     std::sort(found.begin(), found.end(), larger);
     return found;
   }
@@ -54,7 +61,7 @@ struct Recorded {
     return std::find(columns.begin(), columns.end(), column) != columns.end();
   }
   GradientAt truth(std::uint32_t row, std::uint32_t column) const {
-    return gradient_at(layer(), 0, record, data, layer().by_input ? column : row,
+    return gradient_at(layers.size() - 1, record, data, layer().by_input ? column : row,
                        layer().by_input ? row : column);
   }
 };
@@ -102,11 +109,11 @@ TEST(LargestGradients, AreTheLargestOfAllForAnyLayer) {
   EXPECT_TRUE(rc::check([] {
     const auto inputs = *rc::gen::inRange<Index>(1, 25);
     const auto outputs = *rc::gen::inRange<Index>(1, 25);
-    const bool by_input = *rc::gen::arbitrary<bool>();
+    const Place place = *rc::gen::elementOf(std::vector<Place>(std::begin(kPlaces), std::end(kPlaces)));
     const auto samples = *rc::gen::inRange<std::size_t>(1, 70);
     const double density = *rc::gen::element(0.0, 0.2, 0.7, 1.0);
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-    const Recorded setup(inputs, outputs, by_input, samples, density, seed);
+    const Recorded setup(inputs, outputs, place, samples, density, seed);
     const auto count = *rc::gen::inRange<std::size_t>(0, 700);
     RC_ASSERT(static_cast<bool>(are_largest(setup, setup.largest(count), count, {})));
     std::vector<std::uint32_t> some;
@@ -117,9 +124,9 @@ TEST(LargestGradients, AreTheLargestOfAllForAnyLayer) {
 
 TEST(LargestGradients, LeaveNothingOutWhenNormsDifferByFar) {
   // Large norms come first and small ones are skipped: an aligned pair of small norm may still win.
-  for (const bool by_input : {false, true}) {
+  for (const Place place : kPlaces) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-      Recorded setup(150, 120, by_input, 40, 0.1, seed);
+      Recorded setup(150, 120, place, 40, 0.1, seed);
       Random random(seed);
       const auto stretch = [&](Buffer<float>& values) {
         for (std::size_t n = 0; n < values.size() / setup.record.width; ++n) {
@@ -128,8 +135,8 @@ TEST(LargestGradients, LeaveNothingOutWhenNormsDifferByFar) {
             values[n * setup.record.width + b] *= static_cast<float>(factor);
         }
       };
-      stretch(setup.record.layers[0].x);
-      stretch(setup.record.layers[0].delta);
+      stretch(setup.kept().x);
+      stretch(setup.kept().delta);
       for (const std::size_t count : {1, 10, 300, 5000})
         EXPECT_TRUE(are_largest(setup, setup.largest(count), count, {})) << count;
     }
@@ -138,7 +145,7 @@ TEST(LargestGradients, LeaveNothingOutWhenNormsDifferByFar) {
 
 TEST(LargestGradients, FindEnoughWhereMostLargeOnesAreTaken) {
   for (const double density : {0.3, 0.7, 0.95}) {
-    const Recorded setup(150, 120, false, 40, density, 6);
+    const Recorded setup(150, 120, Place::dense_rows, 40, density, 6);
     for (const std::size_t count : {100, 1000, 5000})
       EXPECT_TRUE(are_largest(setup, setup.largest(count), count, {})) << density << " " << count;
   }
@@ -147,10 +154,10 @@ TEST(LargestGradients, FindEnoughWhereMostLargeOnesAreTaken) {
 TEST(LargestGradients, FindAnAlignedPairBehindManyOfLargerNorm) {
   // Inputs of norm 10 at random against 64 samples: a few times 10 / 8 of the other's norm. Ten of norm 5
   // that equal an output's samples but for their length give 5 times that norm, as much as the bound allows.
-  Recorded setup(300, 40, false, 64, 0, 5);
+  Recorded setup(300, 40, Place::dense_rows, 64, 0, 5);
   const std::size_t width = setup.record.width;
-  Buffer<float>& x = setup.record.layers[0].x;
-  const Buffer<float>& delta = setup.record.layers[0].delta;
+  Buffer<float>& x = setup.kept().x;
+  const Buffer<float>& delta = setup.kept().delta;
   for (std::size_t n = 0; n < 300; ++n) {
     const bool aligned = n >= 200 && n < 210;
     double squares = 0;
@@ -169,9 +176,9 @@ TEST(LargestGradients, FindAnAlignedPairBehindManyOfLargerNorm) {
 }
 
 TEST(LargestGradients, TakeEqualOnesInTheOrderOfTheirPlaces) {
-  Recorded setup(20, 30, false, 32, 0, 1);
-  std::fill(setup.record.layers[0].x.begin(), setup.record.layers[0].x.end(), 1.0f);
-  std::fill(setup.record.layers[0].delta.begin(), setup.record.layers[0].delta.end(), -0.5f);
+  Recorded setup(20, 30, Place::dense_rows, 32, 0, 1);
+  std::fill(setup.kept().x.begin(), setup.kept().x.end(), 1.0f);
+  std::fill(setup.kept().delta.begin(), setup.kept().delta.end(), -0.5f);
   const auto found = setup.largest(33);
   ASSERT_EQ(found.size(), 33u);
   for (std::uint32_t i = 0; i < 33; ++i) {
@@ -183,8 +190,8 @@ TEST(LargestGradients, TakeEqualOnesInTheOrderOfTheirPlaces) {
 
 TEST(LargestGradients, AreTheSameForAnyNumberOfThreads) {
   const ThreadsRestored restored;
-  for (const bool by_input : {false, true}) {
-    const Recorded setup(600, 300, by_input, 64, 0.05, 2);
+  for (const Place place : kPlaces) {
+    const Recorded setup(600, 300, place, 64, 0.05, 2);
     const auto run = [&](int threads) {
       set_threads(threads);
       return setup.largest(2000);
@@ -204,7 +211,7 @@ TEST(LargestGradients, AreTheSameForAnyNumberOfThreads) {
 }
 
 TEST(LargestGradients, IgnoreSamplesThatAreNotThere) {
-  Recorded setup(10, 10, true, 5, 0, 3);
+  Recorded setup(10, 10, Place::sparse_rows, 5, 0, 3);
   for (std::size_t b = 0; b < setup.record.width; ++b)
     if (b >= 5) {
       EXPECT_EQ(setup.record.rows[b], -1);
@@ -213,12 +220,12 @@ TEST(LargestGradients, IgnoreSamplesThatAreNotThere) {
 }
 
 TEST(CostliestNeurons, AreThoseWithTheLargestSumsOfMagnitudes) {
-  const Recorded setup(5, 40, false, 20, 0, 4);
+  const Recorded setup(5, 40, Place::dense_rows, 20, 0, 4);
   std::vector<std::pair<double, std::uint32_t>> cost;
   for (std::uint32_t o = 0; o < 40; ++o) {
     double sum = 0;
     for (std::size_t b = 0; b < setup.record.width; ++b)
-      sum += std::fabs(setup.record.layers[0].delta[o * setup.record.width + b]);
+      sum += std::fabs(setup.kept().delta[o * setup.record.width + b]);
     cost.emplace_back(-sum, o);
   }
   std::sort(cost.begin(), cost.end());

@@ -22,12 +22,12 @@ struct TrainLayer {
   Activation activation = Activation::relu;
   float slope = 0;
 
-  // A dense layer has no pattern; its values are outputs × inputs. A layer that reads sparse rows is stored
-  // by input (`by_input`): its pattern has a row for each input and a column for each output, so that the
-  // connections of a feature that occurs lie together.
+  // A dense layer has no pattern; its values are outputs × inputs. Otherwise the pattern has a row for each
+  // output, or for each input (`by_input`): where the layer reads sparse rows, so that the connections of a
+  // feature that occurs lie together, and in all layers above the first, for the way back (backward_panel).
   bool dense = false, by_input = false;
   Pattern pattern;
-  Pattern transposed;  // where gradients travel on to a layer below; else empty
+  Pattern transposed;  // by output, for the way forward through the layers above the first; else empty
   std::vector<float> value, transposed_value;
   std::vector<float> first, second;  // momentum; Adam's second moment. Empty if the optimizer has none
   std::vector<float> gradient;       // one for each slice of a batch

@@ -112,9 +112,10 @@ std::uint32_t dropout_key(std::uint64_t key, std::size_t layer) {
 
 Record::Record(const std::vector<TrainLayer>& network, std::size_t samples) : width(padded(samples)) {
   rows.assign(width, -1);
-  for (const TrainLayer& layer : network) {
+  for (std::size_t l = 0; l < network.size(); ++l) {
+    const TrainLayer& layer = network[l];
     LayerRecord& record = layers.emplace_back();
-    if (!layer.by_input) record.x = Buffer<float>(static_cast<std::size_t>(layer.inputs) * width);
+    if (l > 0 || !layer.by_input) record.x = Buffer<float>(static_cast<std::size_t>(layer.inputs) * width);
     record.delta = Buffer<float>(static_cast<std::size_t>(layer.outputs) * width);
     record.x.zero();
     record.delta.zero();
@@ -183,6 +184,8 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
         else
           for (std::size_t b = 0; b < stride_; ++b) row[b] += bias;
       }
+    } else if (l > 0) {
+      multiply_panel(layer.transposed, layer.transposed_value, layer.bias, {relu, nullptr}, x, y, stride_);
     } else if (layer.by_input) {
       multiply_sparse_rows(layer, batch, occurring_.data(), stride_, y);
       if (relu) apply_activation(layer.activation, layer.slope, {y, size});
@@ -197,59 +200,47 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
   }
 }
 
-void SlicePass::add_gradients(TrainLayer& layer, const Batch& batch, std::size_t slice, const float* x,
-                              const float* delta) const {
-  float* gradient = layer.gradient.data() + slice * layer.value.size();
-  const std::span<float> bias_gradient(layer.bias_gradient.data() + slice * layer.bias.size(),
-                                       layer.bias.size());
-  if (layer.dense) {
-    const auto stride = static_cast<long>(stride_);
-    gemm(layer.outputs, layer.inputs, stride, {delta, stride, false}, {x, stride, true}, 1, gradient,
-         layer.inputs);
-    for (std::size_t o = 0; o < bias_gradient.size(); ++o) {
-      float sum = 0;
-      for (std::size_t b = 0; b < stride_; ++b) sum += delta[o * stride_ + b];
-      bias_gradient[o] += sum;
-    }
-    return;
-  }
-  if (layer.by_input)
-    add_sparse_gradients(layer, batch, occurring_.data(), stride_, delta, gradient);
-  else
-    gradient_panel(layer.pattern, delta, x, {gradient, layer.value.size()}, stride_);
-  add_row_sums(delta, bias_gradient.size(), bias_gradient, stride_);
-}
-
 void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t slice,
                          std::uint64_t key) {
+  const auto stride = static_cast<long>(stride_);
   std::size_t now = 0;
   for (std::size_t l = layers.size(); l-- > 0;) {
     TrainLayer& layer = layers[l];
     const float* delta = delta_[now].data();
     const float* x = activation_[l].data();
-    add_gradients(layer, batch, slice, x, delta);
+    const std::span<float> gradient =
+        std::span(layer.gradient).subspan(slice * layer.value.size(), layer.value.size());
     if (record_ != nullptr) {
       Record::LayerRecord& kept = record_->layers[l];
       const std::size_t samples = batch.rows.size();
       copy_samples(delta, static_cast<std::size_t>(layer.outputs), stride_, samples, record_->width,
                    kept.delta.data() + first_);
-      if (!layer.by_input)
+      if (!kept.x.empty())
         copy_samples(x, static_cast<std::size_t>(layer.inputs), stride_, samples, record_->width,
                      kept.x.data() + first_);
     }
-    if (l == 0) break;
+    add_row_sums(delta, layer.bias.size(),
+                 std::span(layer.bias_gradient).subspan(slice * layer.bias.size(), layer.bias.size()),
+                 stride_);
+    if (layer.dense)
+      gemm(layer.outputs, layer.inputs, stride, {delta, stride, false}, {x, stride, true}, 1, gradient.data(),
+           layer.inputs);
+    if (l == 0) {
+      if (layer.by_input)
+        add_sparse_gradients(layer, batch, occurring_.data(), stride_, delta, gradient.data());
+      else if (!layer.dense)
+        gradient_panel(layer.pattern, delta, x, gradient, stride_);
+      break;
+    }
     const TrainLayer& below = layers[l - 1];
     float* next = delta_[1 - now].data();
     const std::size_t size = activation_[l].size();
     const bool relu = below.activation == Activation::relu;
-    if (layer.dense) {
-      const auto stride = static_cast<long>(stride_);
+    if (layer.dense)
       gemm(layer.inputs, stride, layer.outputs, {layer.value.data(), layer.inputs, true},
            {delta, stride, false}, 0, next, stride);
-    } else {
-      multiply_panel(layer.transposed, layer.transposed_value, {}, {false, relu ? x : nullptr}, delta, next,
-                     stride_);
-    }
+    else
+      backward_panel(layer.pattern, layer.value, relu, x, delta, next, gradient, stride_);
     // A relu that dropped out shows as zero, which closes the gate; what is left is the scale of those kept.
     if (options_.dropout > 0) drop_out(dropout_key(key, l), options_.dropout, next, size);
     if (!relu || layer.dense) {

@@ -50,8 +50,6 @@ class SlicePass {
  private:
   void forward(const std::vector<TrainLayer>& layers, const Batch& batch, std::uint64_t key, bool drop);
   void backward(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t slice, std::uint64_t key);
-  void add_gradients(TrainLayer& layer, const Batch& batch, std::size_t slice, const float* x,
-                     const float* delta) const;
   LossSum loss(LossFunction& function, const Batch& batch, double scale, std::span<float> delta);
 
   const TrainOptions& options_;

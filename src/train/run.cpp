@@ -239,6 +239,7 @@ class Run {
       layer.value = weights.value;
       if (l > 0) layer.transposed = transpose(layer.pattern);
       layer.transposed_value.resize(layer.transposed.nnz());
+      refresh_transposed(layer);
       layer.first.clear();  // moments of other connections
       layer.second.clear();
     }

@@ -96,8 +96,8 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const TrainState& s
   layer.outputs = state.options.network[l + 1];
   layer.dense = state.options.dense;
   layer.by_input = number<int>(file, prefix + "by_input") != 0;
-  if (layer.by_input && (layer.dense || l > 0))
-    fail("{}: layer {} does not read sparse rows", file.name(), l + 1);
+  if (l > 0 ? layer.by_input == layer.dense : layer.by_input && layer.dense)
+    fail("{}: layer {} is {}stored by input", file.name(), l + 1, layer.by_input ? "" : "not ");
   const auto activation = number<std::uint64_t>(file, prefix + "activation");
   if (activation >= kActivationNames.size())
     fail("{}: layer {} has the unknown activation {}", file.name(), l + 1, activation);

@@ -165,7 +165,7 @@ TEST(Checkpoint, RefusesNumbersThatCannotBe) {
                                                         {"history", "{}\n"},
                                                         {"layers.0.activation", "77"},
                                                         {"layers.0.activation", "-1"},
-                                                        {"layers.1.by_input", "1"},
+                                                        {"layers.1.by_input", "0"},
                                                         {"layers.0.slope", "nan"}}) {
     EXPECT_NE(set(key, value), "") << key << " = " << value;
   }
@@ -289,7 +289,7 @@ TEST(ToModel, KeepsLayersScalingAndLoss) {
   const TrainState state = some_state(data, false);
   const Model last = to_model(state, false), best = to_model(state, true);
   ASSERT_EQ(last.layers.size(), 3u);
-  EXPECT_EQ(last.layers[1].weights, to_csr(state.layers[1].pattern, state.layers[1].value));
+  EXPECT_EQ(last.layers[1].weights, to_csr(state.layers[1].transposed, state.layers[1].transposed_value));
   EXPECT_EQ(last.layers[1].slope, -0.1f);
   EXPECT_EQ(last.input_mean, state.scaling.mean);
   EXPECT_EQ(last.input_scale, state.scaling.scale);

@@ -214,7 +214,7 @@ struct Connection {
   float value;
 };
 inline TrainLayer hand_layer(Index inputs, Index outputs, const std::vector<Connection>& connections,
-                             std::vector<float> bias, bool transposed) {
+                             std::vector<float> bias, bool above_another) {
   TrainLayer layer;
   layer.inputs = inputs;
   layer.outputs = outputs;
@@ -227,10 +227,12 @@ inline TrainLayer hand_layer(Index inputs, Index outputs, const std::vector<Conn
     }
     matrix.row_begin.push_back(matrix.nnz());
   }
+  if (above_another) matrix = transpose(matrix.view());
+  layer.by_input = above_another;
   layer.pattern = to_pattern(matrix.view());
   layer.value = matrix.value;
   layer.bias = std::move(bias);
-  if (transposed) {
+  if (above_another) {
     layer.transposed = transpose(layer.pattern);
     layer.transposed_value.resize(layer.transposed.nnz());
     refresh_transposed(layer);
@@ -274,14 +276,14 @@ inline Record random_record(const std::vector<TrainLayer>& layers, std::size_t s
 struct GradientAt {
   double sum = 0, magnitude = 0;
 };
-inline GradientAt gradient_at(const TrainLayer& layer, std::size_t l, const Record& record,
-                              const DataRows& data, std::size_t output, std::size_t input) {
+inline GradientAt gradient_at(std::size_t l, const Record& record, const DataRows& data, std::size_t output,
+                              std::size_t input) {
   GradientAt result;
   const Record::LayerRecord& kept = record.layers[l];
   for (std::size_t b = 0; b < record.width; ++b) {
     const double delta = double{kept.delta[output * record.width + b]};
     double x = 0;
-    if (!layer.by_input)
+    if (!kept.x.empty())
       x = double{kept.x[input * record.width + b]};
     else if (record.rows[b] >= 0)
       x = feature_of(data, {}, record.rows[b], static_cast<Index>(input));

@@ -172,7 +172,7 @@ std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inp
     layer.inputs = options.network[l];
     layer.outputs = options.network[l + 1];
     layer.dense = options.dense;
-    layer.by_input = !options.dense && sparse_inputs && l == 0;
+    layer.by_input = !options.dense && (sparse_inputs || l > 0);
     layer.threshold = options.threshold;
     if (l + 1 < count) {
       layer.activation = hidden_activation(options.activation);
@@ -184,10 +184,10 @@ std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inp
       layer.activation = options.loss == Loss::mse ? Activation::sigmoid : Activation::identity;
     }
     if (!layer.dense) {
-      if (!layer.by_input && layer.inputs > kMaxPatternColumns)
+      // Inputs are columns where connections are stored by output, as they are for the way forward.
+      if ((!layer.by_input || l > 0) && layer.inputs > kMaxPatternColumns)
         fail("layer {} reads {} neurons; {} is the most", l + 1, layer.inputs, kMaxPatternColumns);
-      // Outputs are columns where connections are stored by input, or transposed for the way back.
-      if ((layer.by_input || l > 0) && layer.outputs > kMaxPatternColumns)
+      if (layer.by_input && layer.outputs > kMaxPatternColumns)
         fail("layer {} has {} neurons; {} is the most", l + 1, layer.outputs, kMaxPatternColumns);
       Random random = random_stream(options.seed, Stream::topology, l);
       layer.pattern = make_pattern(layer.inputs, layer.outputs, connections[l], layer.by_input, random);

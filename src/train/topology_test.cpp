@@ -137,7 +137,7 @@ TEST(Topology, MakesSoundLayersOfEveryKind) {
         EXPECT_EQ(layer.inputs, options.network[l]);
         EXPECT_EQ(layer.outputs, options.network[l + 1]);
         EXPECT_EQ(layer.dense, dense);
-        EXPECT_EQ(layer.by_input, sparse_inputs && !dense && l == 0);
+        EXPECT_EQ(layer.by_input, !dense && (sparse_inputs || l > 0));
         EXPECT_EQ(layer.connections(), dense ? layer.capacity() : static_cast<std::size_t>(counts[l]));
         EXPECT_EQ(layer.gradient.size(), 3 * layer.connections());
         EXPECT_EQ(layer.bias_gradient.size(), 3 * layer.bias.size());
