@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/parallel.h"
+#include "kernels/descent.h"
 
 namespace filigree {
 
@@ -50,60 +51,24 @@ struct Work {
 };
 
 double combine(const Block& block) {
-  Parameters& p = *block.parameters;
-  const std::size_t slices = p.gradient.size() / p.value.size();
-  float* sum = p.gradient.data();
-  for (std::size_t s = 1; s < slices; ++s) {
-    const float* other = sum + s * p.value.size();
-    for (std::size_t i = block.begin; i < block.end; ++i) sum[i] += other[i];
-  }
-  double squares[4] = {};  // four chains, to be vectorized
-  std::size_t i = block.begin;
-  for (; i + 4 <= block.end; i += 4)
-    for (std::size_t k = 0; k < 4; ++k) squares[k] += double{sum[i + k]} * sum[i + k];
-  for (; i < block.end; ++i) squares[0] += double{sum[i]} * sum[i];
-  return (squares[0] + squares[1]) + (squares[2] + squares[3]);
+  const Parameters& p = *block.parameters;
+  const std::size_t all = p.value.size(), count = block.end - block.begin;
+  const std::span<float> sum = p.gradient.subspan(block.begin, count);
+  for (std::size_t s = 1; s < p.gradient.size() / all; ++s)
+    add_to(sum, p.gradient.subspan(s * all + block.begin, count));
+  return sum_of_squares(sum);
 }
 
-struct Rates {
-  float lr, scale, momentum, beta1, beta2, epsilon, correct1, correct2;
-};
-
-void update_block(Optimizer optimizer, const Rates& r, const Block& block) {
+void update_block(Optimizer optimizer, DescentRates rates, const Block& block) {
   const Parameters& p = *block.parameters;
-  float* __restrict w = p.value.data();
-  const float* __restrict g = p.gradient.data();
-  float* __restrict m = p.first.data();
-  float* __restrict v = p.second.data();
-  const auto decay = static_cast<float>(p.decay);
-  switch (optimizer) {
-    case Optimizer::sgd:
-      for (std::size_t i = block.begin; i < block.end; ++i) w[i] -= r.lr * (r.scale * g[i] + decay * w[i]);
-      break;
-    case Optimizer::nesterov:
-      for (std::size_t i = block.begin; i < block.end; ++i) {
-        const float gradient = r.scale * g[i] + decay * w[i];
-        m[i] = r.momentum * m[i] + gradient;
-        w[i] -= r.lr * (gradient + r.momentum * m[i]);
-      }
-      break;
-    case Optimizer::adam:
-    case Optimizer::adamw: {
-      const bool decoupled = optimizer == Optimizer::adamw;
-      for (std::size_t i = block.begin; i < block.end; ++i) {
-        const float gradient = r.scale * g[i] + (decoupled ? 0.0f : decay * w[i]);
-        m[i] = r.beta1 * m[i] + (1 - r.beta1) * gradient;
-        v[i] = r.beta2 * v[i] + (1 - r.beta2) * gradient * gradient;
-        const float shrunk = decoupled ? w[i] - r.lr * decay * w[i] : w[i];
-        w[i] = shrunk - r.lr * (m[i] * r.correct1) / (std::sqrt(v[i] * r.correct2) + r.epsilon);
-      }
-      break;
-    }
-  }
-  const std::size_t slices = p.gradient.size() / p.value.size();
-  for (std::size_t s = 0; s < slices; ++s)
-    std::fill(p.gradient.begin() + static_cast<std::ptrdiff_t>(s * p.value.size() + block.begin),
-              p.gradient.begin() + static_cast<std::ptrdiff_t>(s * p.value.size() + block.end), 0.0f);
+  const std::size_t all = p.value.size(), count = block.end - block.begin;
+  const auto part = [&](std::span<float> values) {
+    return values.empty() ? values : values.subspan(block.begin, count);
+  };
+  rates.decay = static_cast<float>(p.decay);
+  descend(optimizer, rates, {part(p.value), part(p.gradient), part(p.first), part(p.second)});
+  for (std::size_t s = 0; s < p.gradient.size() / all; ++s)
+    std::ranges::fill(p.gradient.subspan(s * all + block.begin, count), 0.0f);
 }
 
 }  // namespace
@@ -121,7 +86,7 @@ void update(std::vector<TrainLayer>& layers, const TrainOptions& options, double
             std::int64_t step) {
   Work work(layers, options.weight_decay);
   const auto steps = static_cast<double>(step);
-  Rates rates{};
+  DescentRates rates;
   rates.lr = static_cast<float>(lr);
   rates.scale = static_cast<float>(scale);
   rates.momentum = static_cast<float>(options.momentum);

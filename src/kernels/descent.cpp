@@ -1,0 +1,35 @@
+// Dispatch of gradient descent to the best SIMD target of the CPU.
+#include "kernels/descent.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/descent.cpp"
+#include <hwy/foreach_target.h>  // before the body: compiles it once per target
+
+#include "kernels/descent-inl.h"
+
+#if HWY_ONCE
+#include <cassert>
+
+namespace filigree {
+
+HWY_EXPORT(AddTo);
+HWY_EXPORT(SumOfSquares);
+HWY_EXPORT(Descend);
+
+void add_to(std::span<float> sum, std::span<const float> other) {
+  assert(sum.size() == other.size());
+  HWY_DYNAMIC_DISPATCH(AddTo)(sum.data(), other.data(), sum.size());
+}
+
+double sum_of_squares(std::span<const float> values) {
+  return HWY_DYNAMIC_DISPATCH(SumOfSquares)(values.data(), values.size());
+}
+
+void descend(Optimizer optimizer, const DescentRates& rates, const Descent& at) {
+  assert(at.gradient.size() == at.value.size());
+  assert(at.first.size() == (optimizer == Optimizer::sgd ? 0 : at.value.size()));
+  HWY_DYNAMIC_DISPATCH(Descend)(optimizer, rates, at);
+}
+
+}  // namespace filigree
+#endif  // HWY_ONCE

@@ -1,0 +1,39 @@
+// Steps of gradient descent on plain arrays: adding gradients up, moving weights.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "filigree/options.h"
+
+namespace filigree {
+
+// sum[i] += other[i]; of one size.
+void add_to(std::span<float> sum, std::span<const float> other);
+void add_to_reference(std::span<float> sum, std::span<const float> other);
+
+// In double precision.
+double sum_of_squares(std::span<const float> values);
+double sum_of_squares_reference(std::span<const float> values);
+
+struct DescentRates {
+  float lr = 0, decay = 0;
+  float scale = 1;  // of the gradients, before anything else
+  float momentum = 0;
+  float beta1 = 0, beta2 = 0, epsilon = 0;
+  float correct1 = 1, correct2 = 1;  // Adam: 1 / (1 - beta^step)
+};
+
+// Weights with their gradients and what the optimizer remembers of each: `first` is empty for sgd, `second`
+// for all but adam and adamw.
+struct Descent {
+  std::span<float> value;
+  std::span<const float> gradient;
+  std::span<float> first, second;
+};
+
+// One step. Exactly the bits of the reference, on every SIMD target.
+void descend(Optimizer optimizer, const DescentRates& rates, const Descent& at);
+void descend_reference(Optimizer optimizer, const DescentRates& rates, const Descent& at);
+
+}  // namespace filigree
