@@ -388,8 +388,8 @@ void AddRowSums(const float* HWY_RESTRICT y, std::size_t rows, float* HWY_RESTRI
   for (; row < rows; ++row) sum[row] += hn::GetLane(hn::SumOfLanes(d, next(row)));
 }
 
-void Dots4x4(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size_t width,
-             float* HWY_RESTRICT dot) {
+float Dots4x4(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size_t width,
+              float* HWY_RESTRICT dot) {
   const Tag d;
   Vec sum[16];
   for (Vec& s : sum) s = hn::Zero(d);
@@ -416,6 +416,9 @@ void Dots4x4(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size
   while (i < 16) add_sums(d, four, dot + i);
 #endif
   for (; i < 16; ++i) dot[i] = hn::GetLane(hn::SumOfLanes(d, sum[i]));
+  Vec largest = hn::Zero(d);
+  for (i = 0; i < 16; i += hn::Lanes(d)) largest = hn::Max(largest, hn::Abs(hn::LoadU(d, dot + i)));
+  return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
 }  // namespace

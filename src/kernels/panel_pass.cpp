@@ -37,8 +37,8 @@ void add_row_sums(const float* y, std::size_t rows, std::span<float> sum, std::s
   HWY_DYNAMIC_DISPATCH(AddRowSums)(y, rows, sum.data(), panel_rows);
 }
 
-void dots_4x4(const float* a, const float* b, std::size_t width, float* dot) {
-  HWY_DYNAMIC_DISPATCH(Dots4x4)(a, b, width, dot);
+float dots_4x4(const float* a, const float* b, std::size_t width, float* dot) {
+  return HWY_DYNAMIC_DISPATCH(Dots4x4)(a, b, width, dot);
 }
 
 }  // namespace filigree

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "kernels/test_support.h"
@@ -374,7 +375,10 @@ TEST(AddRowSums, KeepsNanAndInfinityInTheirRows) {
 Dense dots(decltype(dots_4x4)* function, const Dense& a, const Dense& b, std::size_t width) {
   const Buffer<float> left = aligned(a), right = aligned(b);
   Dense dot(16, -7.0f);
-  function(left.data(), right.data(), width, dot.data());
+  const float largest = function(left.data(), right.data(), width, dot.data());
+  if (std::ranges::all_of(dot, [](float v) { return std::isfinite(v); })) {
+    EXPECT_EQ(largest, std::fabs(std::ranges::max(dot, {}, [](float v) { return std::fabs(v); })));
+  }
   return dot;
 }
 

@@ -176,12 +176,24 @@ Pattern kept_pattern(const TrainLayer& layer, const Keep& keep) {
   return kept;
 }
 
+// By row and column. Rows are short, so counting them first leaves little to sort.
+std::vector<Candidate> in_order_of_places(const std::vector<Candidate>& candidates, Index rows) {
+  std::vector<std::uint32_t> end(static_cast<std::size_t>(rows) + 1, 0);
+  for (const Candidate& c : candidates) ++end[c.row + 1];
+  std::partial_sum(end.begin(), end.end(), end.begin());
+  std::vector<Candidate> ordered(candidates.size());
+  for (const Candidate& c : candidates) ordered[end[c.row]++] = c;
+  std::uint32_t begin = 0;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); begin = end[r++])
+    std::sort(ordered.begin() + begin, ordered.begin() + end[r],
+              [](const Candidate& a, const Candidate& b) { return a.column < b.column; });
+  return ordered;
+}
+
 // The kept connections with their values and state, and the new ones among them in their order.
-void rebuild(TrainLayer& layer, const TrainOptions& options, const Keep& keep, std::vector<Candidate> grown,
-             double lr, std::size_t slices) {
-  std::sort(grown.begin(), grown.end(), [](const Candidate& a, const Candidate& b) {
-    return a.row != b.row ? a.row < b.row : a.column < b.column;
-  });
+void rebuild(TrainLayer& layer, const TrainOptions& options, const Keep& keep,
+             const std::vector<Candidate>& candidates, double lr, std::size_t slices) {
+  const std::vector<Candidate> grown = in_order_of_places(candidates, layer.pattern.rows);
   Pattern pattern;
   pattern.rows = layer.pattern.rows;
   pattern.cols = layer.pattern.cols;

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/parallel.h"
+#include "kernels/descent.h"
 #include "kernels/panel_pass.h"
 
 namespace filigree {
@@ -68,9 +69,7 @@ struct Ranked {
   Ranked(const Buffer<float>& values, std::size_t width, std::span<const std::uint32_t> which) {
     std::vector<std::pair<double, std::uint32_t>> ranked;
     for (const std::uint32_t n : which) {
-      double squares = 0;
-      const float* from = values.data() + n * width;
-      for (std::size_t b = 0; b < width; ++b) squares += double{from[b]} * from[b];
+      const double squares = sum_of_squares({values.data() + n * width, width});
       if (squares > 0) ranked.emplace_back(-std::sqrt(squares), n);
     }
     std::sort(ranked.begin(), ranked.end());
@@ -92,10 +91,9 @@ void search_rows(const Ranked& y, const Ranked& x, std::size_t width, const Patt
   float dot[16];
   for (std::size_t j = 0; j < x.neuron.size(); j += 4) {
     if (y.norm[i] * x.norm[j] * kRounding < bound.load(std::memory_order_relaxed)) break;
-    dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot);
-    float most = 0;  // most blocks hold nothing of worth: one comparison for all sixteen
-    for (const float value : dot) most = std::max(most, std::fabs(value));
-    if (!largest.worth(most)) continue;
+    // Most blocks hold nothing of worth: one comparison for all sixteen.
+    if (!largest.worth(dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot)))
+      continue;
     for (std::size_t d = 0; d < 16; ++d) {
       if (!largest.worth(dot[d])) continue;
       const std::size_t row = i + d / 4, column = j + d % 4;
