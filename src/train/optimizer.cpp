@@ -13,7 +13,7 @@ namespace {
 
 // Parameters in blocks that threads share; sums over blocks are added up in their order, so that the number
 // of threads changes nothing.
-constexpr std::size_t kBlock = 8192;
+constexpr std::size_t kBlock = 4096;
 
 struct Parameters {
   std::span<float> value, gradient, first, second;  // gradient: all slices, one after the other
@@ -43,7 +43,9 @@ struct Work {
   // Small networks are done before another thread is awake.
   template <typename Body>
   void for_each_block(const Body& body) {
-    const std::size_t grain = blocks.size() <= 2 * parameters.size() ? blocks.size() : 1;
+    std::size_t all = 0;
+    for (const Parameters& p : parameters) all += p.value.size();
+    const std::size_t grain = all < 4 * kBlock ? blocks.size() : 1;
     parallel_for(blocks.size(), grain, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) body(i, blocks[i]);
     });
