@@ -222,8 +222,8 @@ void bench_steps(const TrainingBenchOptions& options, const Observer& observer, 
   for (int r = 0; r < options.repeat; ++r) {
     observer.check_stop();
     observer.report("training steps", r, options.repeat, "rounds");
-    dense_seconds.push_back(dense.time(5));
-    for (std::size_t p = 0; p < sparse.size(); ++p) seconds[p].push_back(sparse[p]->time(20));
+    dense_seconds.push_back(dense.time(2));
+    for (std::size_t p = 0; p < sparse.size(); ++p) seconds[p].push_back(sparse[p]->time(8));
   }
   bench.rows.push_back(make_row("step", kDense, dense.connections(), dense_seconds, dense_seconds));
   for (std::size_t p = 0; p < sparse.size(); ++p)

@@ -202,7 +202,7 @@ Run add_bench_training(CLI::App& bench) {
   command->add_option("--inputs", arguments->options.inference_rows, "rows for inference [10000]")
       ->check(CLI::Range(1, 1 << 24))
       ->type_name("n");
-  command->add_option("--repeat", arguments->options.repeat, "timed rounds [9]")
+  command->add_option("--repeat", arguments->options.repeat, "timed rounds [25]")
       ->check(CLI::Range(1, 1000))
       ->type_name("R");
   arguments->common.add_to(*command);

@@ -109,7 +109,7 @@ struct TrainingBench {
 struct TrainingBenchOptions {
   std::vector<double> sparsities = {0.9, 0.97, 0.99};
   Index inference_rows = 10000;
-  int repeat = 9;
+  int repeat = 25;
   bool extras = true;  // threads, evolution, wide layers
 };
 // inference: 784-512-512-512-512-512-10; step: 784-256-256-256-10, batch 512; both beside dense GEMM, in

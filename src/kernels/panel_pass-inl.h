@@ -388,39 +388,6 @@ void AddRowSums(const float* HWY_RESTRICT y, std::size_t rows, float* HWY_RESTRI
   for (; row < rows; ++row) sum[row] += hn::GetLane(hn::SumOfLanes(d, next(row)));
 }
 
-float Dots4x4(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size_t width,
-              float* HWY_RESTRICT dot) {
-  const Tag d;
-  Vec sum[16];
-  for (Vec& s : sum) s = hn::Zero(d);
-  for (std::size_t k = 0; k < width; k += hn::Lanes(d)) {
-    const Vec b0 = hn::Load(d, b + k);
-    const Vec b1 = hn::Load(d, b + width + k);
-    const Vec b2 = hn::Load(d, b + 2 * width + k);
-    const Vec b3 = hn::Load(d, b + 3 * width + k);
-    for (std::size_t i = 0; i < 4; ++i) {
-      const Vec ai = hn::Load(d, a + i * width + k);
-      sum[4 * i] = hn::MulAdd(ai, b0, sum[4 * i]);
-      sum[4 * i + 1] = hn::MulAdd(ai, b1, sum[4 * i + 1]);
-      sum[4 * i + 2] = hn::MulAdd(ai, b2, sum[4 * i + 2]);
-      sum[4 * i + 3] = hn::MulAdd(ai, b3, sum[4 * i + 3]);
-    }
-  }
-  std::fill(dot, dot + 16, 0.0f);
-  std::size_t i = 0;
-#ifdef FILIGREE_SHARED_SUMS
-  const auto four = [&]() HWY_ATTR {
-    i += 4;
-    return sums_of_four(d, sum[i - 4], sum[i - 3], sum[i - 2], sum[i - 1]);
-  };
-  while (i < 16) add_sums(d, four, dot + i);
-#endif
-  for (; i < 16; ++i) dot[i] = hn::GetLane(hn::SumOfLanes(d, sum[i]));
-  Vec largest = hn::Zero(d);
-  for (i = 0; i < 16; i += hn::Lanes(d)) largest = hn::Max(largest, hn::Abs(hn::LoadU(d, dot + i)));
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
-}
-
 }  // namespace
 }  // namespace filigree::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -15,7 +15,6 @@ HWY_EXPORT(MultiplyPanel);
 HWY_EXPORT(GradientPanel);
 HWY_EXPORT(BackwardPanel);
 HWY_EXPORT(AddRowSums);
-HWY_EXPORT(Dots4x4);
 
 void multiply_panel(const Pattern& w, std::span<const float> value, std::span<const float> bias,
                     const PanelEpilogue& epilogue, const float* x, float* y, std::size_t panel_rows) {
@@ -35,10 +34,6 @@ void backward_panel(const Pattern& w, std::span<const float> value, bool gated, 
 
 void add_row_sums(const float* y, std::size_t rows, std::span<float> sum, std::size_t panel_rows) {
   HWY_DYNAMIC_DISPATCH(AddRowSums)(y, rows, sum.data(), panel_rows);
-}
-
-float dots_4x4(const float* a, const float* b, std::size_t width, float* dot) {
-  return HWY_DYNAMIC_DISPATCH(Dots4x4)(a, b, width, dot);
 }
 
 }  // namespace filigree

@@ -50,11 +50,4 @@ void add_row_sums(const float* y, std::size_t rows, std::span<float> sum,
 void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> sum,
                             std::size_t panel_rows = kPanelRows);
 
-// dot[4 i + j] = the dot product of a + i * width and b + j * width, i and j from 0 to 3: a block of a dense
-// gradient that is looked at and forgotten. Returns the largest magnitude among them (of finite ones). width
-// is a multiple of kPanelRows, a and b are aligned. The bits do not depend on which four vectors come
-// together.
-float dots_4x4(const float* a, const float* b, std::size_t width, float* dot);
-float dots_4x4_reference(const float* a, const float* b, std::size_t width, float* dot);
-
 }  // namespace filigree

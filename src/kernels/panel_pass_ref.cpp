@@ -1,7 +1,4 @@
 // What the products of training mean, in double precision.
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/panel_pass.h"
 
 namespace filigree {
@@ -57,19 +54,6 @@ void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> s
     for (std::size_t b = 0; b < panel_rows; ++b) total += y[r * panel_rows + b];
     sum[r] = static_cast<float>(total);
   }
-}
-
-float dots_4x4_reference(const float* a, const float* b, std::size_t width, float* dot) {
-  float largest = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    for (std::size_t j = 0; j < 4; ++j) {
-      double sum = 0;
-      for (std::size_t k = 0; k < width; ++k) sum += double{a[i * width + k]} * b[j * width + k];
-      dot[4 * i + j] = static_cast<float>(sum);
-      largest = std::max(largest, std::fabs(dot[4 * i + j]));
-    }
-  }
-  return largest;
 }
 
 }  // namespace filigree

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "kernels/test_support.h"
@@ -369,48 +368,6 @@ TEST(AddRowSums, KeepsNanAndInfinityInTheirRows) {
       else
         EXPECT_EQ(sum[r], r == 17 ? -kInfinity : 33.0f) << r;
     }
-  });
-}
-
-Dense dots(decltype(dots_4x4)* function, const Dense& a, const Dense& b, std::size_t width) {
-  const Buffer<float> left = aligned(a), right = aligned(b);
-  Dense dot(16, -7.0f);
-  const float largest = function(left.data(), right.data(), width, dot.data());
-  if (std::ranges::all_of(dot, [](float v) { return std::isfinite(v); })) {
-    EXPECT_EQ(largest, std::fabs(std::ranges::max(dot, {}, [](float v) { return std::fabs(v); })));
-  }
-  return dot;
-}
-
-TEST(Dots4x4, AgreesWithTheReferenceForEveryWidth) {
-  for_each_target([] {
-    for (std::size_t width = kLanes; width <= 12 * kLanes; width += kLanes) {
-      auto a = random_dense(4 * width, width);
-      const auto b = random_dense(4 * width, width + 1);
-      for (const float special : {1.0f, kNan, kInfinity}) {
-        a[width + 5] = special;
-        EXPECT_TRUE(all_within_rounding(dots(dots_4x4, a, b, width), dots(dots_4x4_reference, a, b, width),
-                                        dots(dots_4x4_reference, absolute(a), absolute(b), width),
-                                        [&](std::size_t) { return width; }))
-            << width;
-      }
-    }
-  });
-}
-
-TEST(Dots4x4, GivesTheSameBitsWhicheverVectorsComeTogether) {
-  constexpr std::size_t kWidth = 96;
-  const auto a = random_dense(4 * kWidth, 28), b = random_dense(4 * kWidth, 29);
-  const auto turned = [](Dense values) {
-    std::rotate(values.begin(), values.begin() + kWidth, values.end());
-    return values;
-  };
-  for_each_target([&] {
-    const Dense straight = dots(dots_4x4, a, b, kWidth);
-    const Dense shifted = dots(dots_4x4, turned(a), turned(turned(b)), kWidth);
-    for (std::size_t i = 0; i < 4; ++i)
-      for (std::size_t j = 0; j < 4; ++j)
-        EXPECT_EQ(shifted[4 * i + j], straight[4 * ((i + 1) % 4) + (j + 2) % 4]);
   });
 }
 

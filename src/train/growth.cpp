@@ -11,7 +11,8 @@
 
 #include "base/parallel.h"
 #include "kernels/descent.h"
-#include "kernels/panel_pass.h"
+#include "kernels/find_large.h"
+#include "kernels/gemm.h"
 
 namespace filigree {
 
@@ -35,9 +36,8 @@ class Largest {
  public:
   Largest(std::size_t k, std::atomic<float>& bound) : k_(k), bound_(bound) {}
 
-  bool worth(float gradient) const {
-    return gradient != 0 && std::fabs(gradient) >= bound_.load(std::memory_order_relaxed);
-  }
+  float bound() const { return bound_.load(std::memory_order_relaxed); }
+  bool worth(float gradient) const { return gradient != 0 && std::fabs(gradient) >= bound(); }
   void add(const Candidate& candidate) {
     found_.push_back(candidate);
     if (found_.size() >= k_ + k_ / 4 + 64) keep_largest();  // early, so that there soon is a bound
@@ -64,7 +64,7 @@ class Largest {
 struct Ranked {
   std::vector<std::uint32_t> neuron;
   std::vector<double> norm;
-  Buffer<float> samples;  // four vectors more than neurons, zero
+  Buffer<float> samples;
 
   Ranked(const Buffer<float>& values, std::size_t width, std::span<const std::uint32_t> which) {
     std::vector<std::pair<double, std::uint32_t>> ranked;
@@ -73,54 +73,82 @@ struct Ranked {
       if (squares > 0) ranked.emplace_back(-std::sqrt(squares), n);
     }
     std::sort(ranked.begin(), ranked.end());
-    samples = Buffer<float>((ranked.size() + 4) * width);
+    samples = Buffer<float>(ranked.size() * width);
     for (std::size_t i = 0; i < ranked.size(); ++i) {
       neuron.push_back(ranked[i].second);
       norm.push_back(-ranked[i].first);
       std::memcpy(samples.data() + i * width, values.data() + ranked[i].second * width,
                   width * sizeof(float));
     }
-    std::memset(samples.data() + ranked.size() * width, 0, 4 * width * sizeof(float));
   }
 };
 
-// Rows of y, four at a time and largest norms first, against as many of x as can matter.
-void search_rows(const Ranked& y, const Ranked& x, std::size_t width, const Pattern& taken, std::size_t i,
-                 const std::atomic<float>& bound, Largest& largest) {
-  constexpr double kRounding = 1 + 1e-4;  // of a dot product against the product of norms
-  float dot[16];
-  for (std::size_t j = 0; j < x.neuron.size(); j += 4) {
-    if (y.norm[i] * x.norm[j] * kRounding < bound.load(std::memory_order_relaxed)) break;
-    // Most blocks hold nothing of worth: one comparison for all sixteen.
-    if (!largest.worth(dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot)))
-      continue;
-    for (std::size_t d = 0; d < 16; ++d) {
-      if (!largest.worth(dot[d])) continue;
-      const std::size_t row = i + d / 4, column = j + d % 4;
-      if (row >= y.neuron.size() || column >= x.neuron.size()) continue;
-      if (!holds(taken, y.neuron[row], x.neuron[column]))
-        largest.add({dot[d], y.neuron[row], x.neuron[column]});
-    }
-  }
+// Every step-th row of y from `row` on against every step-th of x from `column` on.
+void multiply(const Ranked& y, const Ranked& x, std::size_t width, std::size_t step, std::size_t row,
+              std::size_t rows, std::size_t column, std::size_t columns, float* gradient) {
+  const auto stride = static_cast<long>(step * width);
+  gemm(static_cast<long>(rows), static_cast<long>(columns), static_cast<long>(width),
+       {y.samples.data() + row * width, stride, false}, {x.samples.data() + column * width, stride, true}, 0,
+       gradient, static_cast<long>(columns));
 }
 
-// A bound that about twice `count` gradients exceed, from every 16th block: without it, most
-// of the time goes into candidates that are found before the bound has risen, and soon dropped.
+// A bound that about twice `count` gradients exceed, from a sample of them: without it, most of the time goes
+// into candidates that are found before the bound has risen, and soon dropped.
 float likely_bound(const Ranked& y, const Ranked& x, std::size_t width, std::size_t count) {
-  constexpr std::size_t kEvery = 16;
-  std::vector<float> sample;
-  float dot[16];
-  for (std::size_t i = 0; i < y.neuron.size(); i += 4) {
-    for (std::size_t j = (kEvery - i / 4 % kEvery) % kEvery * 4; j < x.neuron.size(); j += 4 * kEvery) {
-      dots_4x4(y.samples.data() + i * width, x.samples.data() + j * width, width, dot);
-      for (const float value : dot) sample.push_back(-std::fabs(value));
-    }
-  }
-  const std::size_t rank = count / kEvery * 2 + 16;
-  if (rank >= sample.size()) return 0;
+  const double all = static_cast<double>(y.neuron.size()) * static_cast<double>(x.neuron.size());
+  const auto step = static_cast<std::size_t>(std::max(4.0, std::ceil(std::sqrt(all / (1 << 18)))));
+  const std::size_t rows = (y.neuron.size() + step - 1) / step, columns = (x.neuron.size() + step - 1) / step;
+  const std::size_t rank = count / (step * step) * 2 + 16;
+  if (rank >= rows * columns) return 0;
+  std::vector<float> sample(rows * columns);
+  multiply(y, x, width, step, 0, rows, 0, columns, sample.data());
+  for (float& value : sample) value = -std::fabs(value);
   std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank), sample.end());
   return -sample[rank];
 }
+
+// Blocks of the dense gradient, computed, looked at and forgotten. Their shapes, and with them their bits,
+// follow from the data and `least` alone.
+class Blocks {
+ public:
+  static constexpr std::size_t kRows = 64, kColumns = 1024;
+
+  Blocks(const Ranked& y, const Ranked& x, std::size_t width, const Pattern& taken, float least)
+      : y_(y), x_(x), width_(width), taken_(taken), least_(least), gradient_(kRows * kColumns) {}
+
+  // Rows of y from `row` on, largest norms first, against as many of x as can matter.
+  void search(std::size_t row, Largest& largest) {
+    const std::size_t rows = std::min(kRows, y_.neuron.size() - row);
+    constexpr double kRounding = 1 + 1e-4;  // of a dot product against the product of norms
+    const auto end = std::partition_point(x_.norm.begin(), x_.norm.end(), [&](double norm) {
+      return y_.norm[row] * norm * kRounding >= least_;
+    });
+    const auto all = static_cast<std::size_t>(end - x_.norm.begin());
+    for (std::size_t column = 0; column < all; column += kColumns) {
+      const std::size_t columns = std::min(kColumns, all - column);
+      multiply(y_, x_, width_, 1, row, rows, column, columns, gradient_.data());
+      places_.resize(rows * columns + kFindPadding);
+      const std::size_t found =
+          find_large({gradient_.data(), rows * columns}, largest.bound(), places_.data());
+      for (std::size_t i = 0; i < found; ++i) {
+        const float gradient = gradient_[places_[i]];
+        const std::uint32_t at_row = y_.neuron[row + places_[i] / columns];
+        const std::uint32_t at_column = x_.neuron[column + places_[i] % columns];
+        if (largest.worth(gradient) && !holds(taken_, at_row, at_column))
+          largest.add({gradient, at_row, at_column});
+      }
+    }
+  }
+
+ private:
+  const Ranked& y_;
+  const Ranked& x_;
+  std::size_t width_;
+  const Pattern& taken_;
+  float least_;
+  Buffer<float> gradient_;
+  std::vector<std::uint32_t> places_;
+};
 
 // A value of a sparse row, sorted by feature.
 struct Occurrence {
@@ -158,52 +186,55 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
   std::atomic<float> bound = 0;
   std::vector<Candidate> found;
   std::mutex merging;
+  const std::vector<std::uint32_t> all =
+      outputs.empty() ? everyone(layer.outputs) : std::vector<std::uint32_t>();
+  const auto which = outputs.empty() ? std::span<const std::uint32_t>(all) : outputs;
+  const std::size_t width = samples.width;
   // Each worker takes the next piece of work and keeps its own largest.
-  const auto search = [&](std::size_t pieces, const auto& piece) {
+  const auto search = [&](std::size_t pieces, const auto& worker) {
     std::atomic<std::size_t> next = 0;
     parallel_workers([&](int) {
       Largest largest(count, bound);
-      for (std::size_t i = next++; i < pieces; i = next++) piece(i, largest);
+      worker([&] { return next++; }, pieces, largest);
       largest.keep_largest();
       const std::lock_guard lock(merging);
       found.insert(found.end(), largest.found().begin(), largest.found().end());
     });
   };
-  const std::vector<std::uint32_t> all =
-      outputs.empty() ? everyone(layer.outputs) : std::vector<std::uint32_t>();
-  const auto which = outputs.empty() ? std::span<const std::uint32_t>(all) : outputs;
-  const std::size_t width = samples.width;
   if (record.x.empty()) {  // sparse rows
     const std::vector<Occurrence> seen = occurrences(samples, data);
     std::vector<std::size_t> begin;  // of each feature that occurs
     for (std::size_t i = 0; i < seen.size(); ++i)
       if (i == 0 || seen[i].feature != seen[i - 1].feature) begin.push_back(i);
     begin.push_back(seen.size());
-    search(begin.size() - 1, [&](std::size_t f, Largest& largest) {
-      const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
-      for (const std::uint32_t o : which) {
-        float sum = 0;
-        for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
-          sum += seen[i].value * record.delta[o * width + seen[i].sample];
-        if (largest.worth(sum) && !holds(taken, feature, o)) largest.add({sum, feature, o});
+    search(begin.size() - 1, [&](const auto& next, std::size_t pieces, Largest& largest) {
+      for (std::size_t f = next(); f < pieces; f = next()) {
+        const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
+        for (const std::uint32_t o : which) {
+          float sum = 0;
+          for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
+            sum += seen[i].value * record.delta[o * width + seen[i].sample];
+          if (largest.worth(sum) && !holds(taken, feature, o)) largest.add({sum, feature, o});
+        }
       }
     });
   } else {
-    const std::vector<std::uint32_t> inputs = everyone(layer.inputs);
     Ranked y(record.delta, width, which);
-    Ranked x(record.x, width, inputs);
+    Ranked x(record.x, width, everyone(layer.inputs));
     if (layer.by_input) std::swap(x, y);  // y: the rows of the pattern
-    const auto search_all = [&] {
-      search((y.neuron.size() + 3) / 4, [&](std::size_t i, Largest& largest) {
-        search_rows(y, x, width, taken, 4 * i, bound, largest);
-      });
+    const auto search_all = [&](float least) {
+      bound = least;
+      search((y.neuron.size() + Blocks::kRows - 1) / Blocks::kRows,
+             [&](const auto& next, std::size_t pieces, Largest& largest) {
+               Blocks blocks(y, x, width, taken, least);
+               for (std::size_t i = next(); i < pieces; i = next()) blocks.search(i * Blocks::kRows, largest);
+             });
     };
-    bound = likely_bound(y, x, width, count);
-    search_all();
-    if (found.size() < count && bound > 0) {  // it was too high: once more without
+    const float least = likely_bound(y, x, width, count);
+    search_all(least);
+    if (found.size() < count && least > 0) {  // it was too high: once more without
       found.clear();
-      bound = 0;
-      search_all();
+      search_all(0);
     }
   }
   const std::size_t kept = std::min(count, found.size());

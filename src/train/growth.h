@@ -19,8 +19,8 @@ struct Candidate {
 bool larger(const Candidate& a, const Candidate& b);
 
 // The `count` largest gradients (by magnitude, none of them zero) at places that `taken` does not hold,
-// in any order. The dense gradient never exists: blocks of 4 × 4 are computed and forgotten, and blocks that
-// cannot hold a large one (by the Cauchy–Schwarz bound on their norms) not even computed. `outputs`: only to
+// in any order. The dense gradient never exists: blocks of it are computed and forgotten, and what cannot be
+// large (by the Cauchy–Schwarz bound on norms) is not even computed. `outputs`: only to
 // these neurons.
 std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::LayerRecord& record,
                                          const Record& samples, const DataRows& data, const Pattern& taken,

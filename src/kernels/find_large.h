@@ -1,0 +1,17 @@
+// Finding the few large values of many.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace filigree {
+
+inline constexpr std::size_t kFindPadding = 16;
+
+// Writes the places of the values v with |v| ≥ bound to `place`, ascending, and returns how many there are;
+// place has room for values.size() + kFindPadding. A NaN is never large.
+std::size_t find_large(std::span<const float> values, float bound, std::uint32_t* place);
+std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* place);
+
+}  // namespace filigree

@@ -1,0 +1,15 @@
+// What finding large values means, one value at a time.
+#include <cmath>
+
+#include "kernels/find_large.h"
+
+namespace filigree {
+
+std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* place) {
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::fabs(values[i]) >= bound) place[found++] = static_cast<std::uint32_t>(i);
+  return found;
+}
+
+}  // namespace filigree
