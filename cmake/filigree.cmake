@@ -20,11 +20,12 @@ if(FILIGREE_SANITIZE)
   target_compile_definitions(filigree_sanitized INTERFACE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")
 endif()
 
-# filigree_room(NAME [LINKS ...]): src/NAME as an object library, without its *_test.cpp files.
+# filigree_room(NAME [LINKS ...]): src/NAME as an object library, without its tests (*_test.cpp) and what they share
+# (test_*.cpp).
 function(filigree_room name)
   cmake_parse_arguments(ARG "" "" "LINKS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/test_[a-z_]+)\\.cpp$")
   if(NOT sources)
     return()
   endif()

@@ -47,7 +47,7 @@ struct TrainOptions {
 
   // How the topology evolves.
   Evolve evolve = Evolve::rigl;
-  std::int64_t update_every = 200;  // steps
+  std::int64_t update_every = 250;  // steps
   double drop_fraction = 0.5;
   DropSchedule drop_schedule = DropSchedule::cosine;
   double stop_evolving = 0.75;      // share of all steps after which the topology stays

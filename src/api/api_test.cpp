@@ -8,6 +8,7 @@
 
 #include "api/challenge_setup.h"
 #include "api/network_impl.h"
+#include "base/random.h"
 #include "filigree/filigree.h"
 #include "infer/reference.h"
 #include "io/test_files.h"

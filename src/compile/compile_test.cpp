@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/random.h"
 #include "infer/reference.h"
 #include "network/challenge.h"
 #include "sparse/test_inputs.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "kernels/test_support.h"
 
 namespace filigree {

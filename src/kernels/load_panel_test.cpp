@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/buffer.h"
+#include "base/random.h"
 #include "kernels/test_support.h"
 #include "kernels/test_targets.h"
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/random.h"
 #include "kernels/test_support.h"
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"

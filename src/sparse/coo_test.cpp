@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "base/random.h"
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/random.h"
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "base/random.h"
 #include "train/test_training.h"
 #include "train/topology.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/random.h"
 #include "kernels/dropout.h"
 #include "train/pass.h"
 #include "train/test_training.h"

@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "base/random.h"
 #include "sparse/test_matrices.h"
 #include "train/test_training.h"
 

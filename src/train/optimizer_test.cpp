@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "base/random.h"
 #include "train/test_training.h"
 #include "train/topology.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/random.h"
 #include "io/safetensors.h"
 #include "io/test_files.h"
 #include "train/test_training.h"
