@@ -12,6 +12,8 @@
 namespace filigree {
 namespace {
 
+constexpr std::size_t kLongestLine = std::size_t{64} << 20;  // some millions of features
+
 std::string where(const NumberPlace& place) {
   return place.unit.empty() ? "" : fmt::format(" in {} {}", place.unit, place.number);
 }
@@ -82,7 +84,7 @@ Index parse_label(std::string_view text, const NumberPlace& place) {
 }
 
 WatchedBlocks::WatchedBlocks(Source& source, const Observer& observer)
-    : blocks_(source),
+    : blocks_(source, kLongestLine),
       observer_(observer),
       stage_("reading " + source.name()),
       total_(static_cast<double>(source.size().value_or(0))) {}

@@ -1,6 +1,8 @@
 // Tests of LIBSVM's sparse rows: every accepted form, every refusal, and any rows written and read back.
 #include "io/libsvm.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "io/test_files.h"
@@ -78,6 +80,19 @@ TEST(Libsvm, SaysWhichLabelIsWrongWhere) {
   EXPECT_EQ(refusal(" 1:1 2:1\n"), "file:1: begins with \"1:1\" where the label is due");
   EXPECT_EQ(refusal("0.5 1:1\n"), "file:1: label \"0.5\" is not a whole number of at most 2147483647");
   EXPECT_EQ(refusal("good 1:1\n"), "file:1: label \"good\" is not a whole number of at most 2147483647");
+}
+
+TEST(Libsvm, TakesRowsOfManyFeaturesWhereverABlockEnds) {
+  std::string text = "1 1:1\n0";
+  constexpr Index kMany = 200'000;  // 1.9 MB
+  for (Index f = 1; f <= kMany; ++f) text += fmt::format(" {}:1", f);
+  text += "\n1 2:1\n";
+  const LibsvmTable table = table_of(text);
+  EXPECT_EQ(table.row_begin, (std::vector<Offset>{0, 1, 1 + kMany, 2 + kMany}));
+  EXPECT_EQ(table.features, kMany);
+  EXPECT_EQ(table.labels.line, (std::vector<Offset>{1, 2, 3}));
+  EXPECT_EQ(refusal("1 1:1\n" + std::string((std::size_t{64} << 20) + 1, '7')),
+            "file:2: a line of more than 67108864 bytes: this is no text file of numbers");
 }
 
 TEST(Libsvm, RefusesFilesWithoutRows) {

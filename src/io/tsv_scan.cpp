@@ -39,28 +39,36 @@ float parse_value(std::string_view text, std::string_view what, const std::strin
 
 }  // namespace
 
-LineBlocks::LineBlocks(Source& source) : source_(source), buffer_(kBlockBytes + 1 + kSlack) {}
+LineBlocks::LineBlocks(Source& source, std::size_t longest_line)
+    : source_(source),
+      longest_line_(std::max(longest_line, kBlockBytes)),
+      buffer_(kBlockBytes + 1 + kSlack) {}
 
 std::string_view LineBlocks::next(Offset lines_before) {
   std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
             buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
   end_ -= begin_;
   begin_ = 0;
-  if (!at_end_) {
-    const auto room = std::as_writable_bytes(std::span(buffer_)).subspan(end_, kBlockBytes - end_);
-    const std::size_t got = source_.read(room);
-    at_end_ = got < room.size();
-    end_ += got;
+  for (;;) {
+    const std::size_t size = buffer_.size() - 1 - kSlack;
+    if (!at_end_) {
+      const auto room = std::as_writable_bytes(std::span(buffer_)).subspan(end_, size - end_);
+      const std::size_t got = source_.read(room);
+      at_end_ = got < room.size();
+      end_ += got;
+    }
+    if (end_ == 0) return {};
+    if (at_end_ && buffer_[end_ - 1] != '\n') buffer_[end_++] = '\n';
+    const std::size_t newline = std::string_view(buffer_.data(), end_).rfind('\n');
+    if (newline != std::string_view::npos) {
+      begin_ = newline + 1;
+      return {buffer_.data(), begin_};
+    }
+    if (size >= longest_line_)
+      fail("{}:{}: a line of more than {} bytes: this is no text file of numbers", source_.name(),
+           lines_before + 1, longest_line_);
+    buffer_.resize(std::min(2 * size, longest_line_) + 1 + kSlack);
   }
-  if (end_ == 0) return {};
-  if (at_end_ && buffer_[end_ - 1] != '\n') buffer_[end_++] = '\n';
-  const std::size_t newline = std::string_view(buffer_.data(), end_).rfind('\n');
-  if (newline == std::string_view::npos) {
-    fail("{}:{}: a line of more than {} bytes: this is no text file of numbers", source_.name(),
-         lines_before + 1, kBlockBytes);
-  }
-  begin_ = newline + 1;
-  return {buffer_.data(), begin_};
 }
 
 std::string_view first_line(std::string_view lines) {

@@ -22,13 +22,15 @@ class LineBlocks {
   static constexpr std::size_t kSlack =
       24;  // bytes behind a block that may be read, though they mean nothing
 
-  explicit LineBlocks(Source& source);
+  // A line may be as long as a block, or as `longest_line`.
+  explicit LineBlocks(Source& source, std::size_t longest_line = 0);
   // The next lines; the block ends with '\n' even if the file does not, and is empty after the last line.
   // `lines_before` is for the message about a line that fits no block.
   std::string_view next(Offset lines_before);
 
  private:
   Source& source_;
+  std::size_t longest_line_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // bytes read but not yet handed out
   bool at_end_ = false;
