@@ -93,6 +93,7 @@ int run(Arguments& arguments, const Context& context) {
                      {"connections", connections},
                      {"scales_inputs", network.scales_inputs()},
                      {"loss", network.loss()},
+                     {"class_labels", network.class_labels()},
                      {"layers", layers}});
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -113,6 +114,10 @@ void print_summary(const Common& common, const TrainRun& run, const Data& data,
              fmt::format("{} for {} epochs{}, {:.1f} % of it evolution", short_seconds(run.seconds),
                          run.epochs.size(), run.stopped_early ? " (stopped early)" : "",
                          run.seconds > 0 ? 100 * run.evolve_seconds / run.seconds : 0.0));
+  if (run.options.patience > 0) {
+    const auto best = std::ranges::max_element(run.epochs, {}, &EpochReport::validation_accuracy);
+    print_line(common, "kept", fmt::format("the network of epoch {}, the best in validation", best->epoch));
+  }
   print_line(common, "written",
              directory.empty()
                  ? "nothing; --out RUN keeps the model"

@@ -49,6 +49,7 @@ class Network {
   bool compiled() const;       // inputs and outputs are mapped onto fewer ones
   bool scales_inputs() const;  // users give raw values
   std::string loss() const;    // what it was trained for: "cross-entropy", "mse", or "" if it does not say
+  std::vector<Index> class_labels() const;  // what its training data called each output; empty: 0, 1, …
   LayerInfo layer_info(Index layer) const;
   const Impl& impl() const { return *impl_; }
 

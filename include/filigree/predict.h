@@ -23,9 +23,14 @@ InputTable read_inputs(const std::filesystem::path& path, const Observer& observ
 
 struct Predictions {
   Index rows = 0, outputs = 0;
-  bool probabilities = false;  // or the network's outputs as they are
-  std::vector<float> values;   // rows × outputs
-  std::vector<Index> best;     // per row the largest output, the first of equals; -1 if one is NaN
+  bool probabilities = false;            // or the network's outputs as they are
+  std::vector<float> values;             // rows × outputs
+  std::vector<Index> best;               // per row the largest output, the first of equals; -1 if one is NaN
+  std::vector<Index> class_labels = {};  // what the training data called each output; empty: 0, 1, …
+
+  Index label(Index output) const {
+    return class_labels.empty() ? output : class_labels[static_cast<std::size_t>(output)];
+  }
 };
 
 // Probabilities are the softmax of the outputs of a network trained with cross-entropy, and the outputs
@@ -35,7 +40,7 @@ Predictions predict(const Network& network, const InputTable& inputs, bool raw =
                     const Observer& observer = {});
 
 // A name that ends in .npy or .npy.gz: the values as float32. Any other: CSV with a header, class,p0,p1,…
-// (y0,y1,… for outputs that are no probabilities).
+// (y0,y1,… for outputs that are no probabilities; the numbers are the classes' labels).
 void write_predictions(const std::filesystem::path& path, const Predictions& predictions);
 
 }  // namespace filigree

@@ -30,6 +30,32 @@ void check_fit(const Network& network, const Data& data, const DataRows& rows, c
          network.outputs());
 }
 
+// For each class of the data, the network's output for it. Files number their classes each for itself, so
+// labels as they are in the files decide, where the network knows those of its own data.
+std::vector<Index> outputs_for(const Network& network, const Dataset& data) {
+  const std::vector<Index>& known = network.impl().class_label;
+  std::vector<Index> output;
+  for (Index c = 0; c < data.classes; ++c) {
+    const Index label = data.class_label.empty() ? c : data.class_label[static_cast<std::size_t>(c)];
+    if (known.empty()) {
+      // Trained on classes called 0, 1, …, or made by another program: numbers are all there is.
+      const bool trained = !network.impl().loss.empty();
+      output.push_back(trained ? label : c);
+      if (output.back() < 0 || output.back() >= network.outputs())
+        fail("{}: there is a row of class {}, but the network knows 0 to {}", data.name, label,
+             network.outputs() - 1);
+      continue;
+    }
+    const auto at = std::ranges::lower_bound(known, label);
+    if (at == known.end() || *at != label)
+      fail("{}: there is a row of class {}, but the network knows {}{}", data.name, label,
+           fmt::join(std::span(known).first(std::min<std::size_t>(known.size(), 10)), ", "),
+           known.size() > 10 ? ", …" : "");
+    output.push_back(static_cast<Index>(at - known.begin()));
+  }
+  return output;
+}
+
 // Rows [first, first + count).
 MakeLoader loader_of(const DataRows& rows, std::size_t first, std::size_t count, const Plan::Impl& plan) {
   const auto width = static_cast<std::size_t>(rows.features);
@@ -65,6 +91,10 @@ double squared_error(std::span<const float> outputs, std::size_t label) {
 Evaluation evaluate(const Network& network, const Data& data, Part part, const Observer& observer) {
   const DataRows& rows = part == Part::train ? data.impl().dataset.train : data.impl().dataset.test;
   check_fit(network, data, rows, part == Part::train ? "training" : "test");
+  const std::vector<Index> output_of_class = outputs_for(network, data.impl().dataset);
+  const auto output_of_row = [&](std::size_t row) {
+    return output_of_class[static_cast<std::size_t>(rows.label[row])];
+  };
   const Plan plan = compile(network, observer);
   const bool mse = network.impl().loss == word(Loss::mse);
   const auto total = static_cast<std::size_t>(rows.rows), width = static_cast<std::size_t>(plan.outputs());
@@ -87,13 +117,13 @@ Evaluation evaluate(const Network& network, const Data& data, Part part, const O
     parallel_for(count, 1024, [&](std::size_t begin, std::size_t end) {
       for (std::size_t r = begin; r < end; ++r) {
         const auto row = std::span(outputs).subspan(r * width, width);
-        const auto label = static_cast<std::size_t>(rows.label[first + r]);
-        right[r] = best_output(row) == rows.label[first + r];
+        const auto label = static_cast<std::size_t>(output_of_row(first + r));
+        right[r] = best_output(row) == output_of_row(first + r);
         row_loss[r] = mse ? squared_error(row, label) : cross_entropy(row, label);
       }
     });
     for (std::size_t r = 0; r < count; ++r) {
-      const auto label = static_cast<std::size_t>(rows.label[first + r]);
+      const auto label = static_cast<std::size_t>(output_of_row(first + r));
       ++result.rows_by_class[label];
       result.wrong_by_class[label] += right[r] ? 0 : 1;
       right_rows += right[r];

@@ -34,8 +34,9 @@ Network with_scaling(const Network& network, std::vector<float> mean, std::vecto
   return Network(std::make_shared<Network::Impl>(std::move(impl)));
 }
 
-Data wrap(DataRows train) {
+Data wrap(DataRows train, std::vector<Index> class_label = {}) {
   Data::Impl impl;
+  impl.dataset.class_label = std::move(class_label);
   impl.dataset.name = "rows";
   impl.dataset.classes = 2;
   impl.dataset.test.features = train.features;
@@ -157,6 +158,34 @@ TEST(Evaluate, GivesTheSameForBytesFloatsAndSparseRowsScaledOrNot) {
     }
   }
   EXPECT_NE(evaluate(plain, by_bytes, Part::train).loss, evaluate(scaled, by_bytes, Part::train).loss);
+}
+
+TEST(Evaluate, FindsClassesByTheLabelsOfTheFiles) {
+  // Rows that say output 1, then 2, of a network for classes called 1, 5 and 7.
+  const auto data = [](std::vector<Index> labels) {
+    DataRows rows;
+    rows.rows = 2;
+    rows.features = 3;
+    rows.floats = Buffer<float>(6);
+    std::ranges::copy(std::vector<float>{0, 1, 0, 0, 0, 1}, rows.floats.begin());
+    rows.label = {0, 1};
+    return wrap(std::move(rows), std::move(labels));
+  };
+  Network::Impl impl = same(3).impl();
+  impl.class_label = {1, 5, 7};
+  const Network network(std::make_shared<Network::Impl>(std::move(impl)));
+  EXPECT_EQ(evaluate(network, data({5, 7}), Part::train).accuracy, 1);
+  EXPECT_EQ(evaluate(network, data({1, 5}), Part::train).accuracy, 0);
+  EXPECT_EQ(evaluate(network, data({1, 7}), Part::train).wrong_by_class, (std::vector<Index>{1, 0, 0}));
+  EXPECT_EQ(error_of([&] {
+              evaluate(network, data({5, 6}), Part::train);
+            }),
+            "rows: there is a row of class 6, but the network knows 1, 5, 7");
+  EXPECT_EQ(evaluate(same(3), data({1, 2}), Part::train).accuracy, 1) << "classes called 0, 1, 2";
+  EXPECT_EQ(error_of([&] {
+              evaluate(same(3), data({2, 3}), Part::train);
+            }),
+            "rows: there is a row of class 3, but the network knows 0 to 2");
 }
 
 TEST(Evaluate, TakesSparseRowsOfAnyWidth) {

@@ -44,6 +44,10 @@ std::string Network::loss() const {
   return impl_->loss;
 }
 
+std::vector<Index> Network::class_labels() const {
+  return impl_->class_label;
+}
+
 LayerInfo Network::layer_info(Index l) const {
   if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
   const Layer layer = impl_->source->layer(l);
@@ -109,13 +113,14 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   return Network(std::make_shared<Network::Impl>(
       Network::Impl{std::move(source), std::move(model.input_of), std::move(model.output_of),
                     std::move(model.output_constant), std::move(model.input_mean),
-                    std::move(model.input_scale), std::move(model.loss)}));
+                    std::move(model.input_scale), std::move(model.loss), std::move(model.class_label)}));
 }
 
 void save(const Network& network, const std::filesystem::path& path, const Observer& observer) {
   const Network::Impl& impl = network.impl();
   Model model{
-      {}, impl.input_of, impl.output_of, impl.output_constant, impl.input_mean, impl.input_scale, impl.loss};
+      {},        impl.input_of,   impl.output_of, impl.output_constant, impl.input_mean, impl.input_scale,
+      impl.loss, impl.class_label};
   for (Index l = 0; l < network.layers(); ++l) {
     observer.check_stop();
     observer.report("layers", l, network.layers(), "layers");

@@ -19,6 +19,7 @@ struct Network::Impl {
   // Of any; see Model.
   std::vector<float> input_mean = {}, input_scale = {};
   std::string loss = {};
+  std::vector<Index> class_label = {};
 };
 
 }  // namespace filigree

@@ -139,7 +139,7 @@ CompileResult compile_network(const Network& network, const Observer& observer) 
   Network result(std::make_shared<Network::Impl>(
       Network::Impl{std::move(source), std::move(compiled.input_of), std::move(compiled.output_of),
                     std::move(compiled.output_constant), network.impl().input_mean,
-                    network.impl().input_scale, network.impl().loss}));
+                    network.impl().input_scale, network.impl().loss, network.impl().class_label}));
   return {std::move(result), std::move(passes), compiled.original_connections, after};
 }
 

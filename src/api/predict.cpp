@@ -75,10 +75,14 @@ void write_csv(const std::filesystem::path& path, const Predictions& predictions
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "class");
   for (std::size_t o = 0; o < width; ++o)
-    fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y', o);
+    fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y',
+                   predictions.label(static_cast<Index>(o)));
   text.push_back('\n');
   for (std::size_t r = 0; r < static_cast<std::size_t>(predictions.rows); ++r) {
-    fmt::format_to(out, "{}", predictions.best[r]);
+    if (predictions.best[r] < 0)
+      fmt::format_to(out, "nan");
+    else
+      fmt::format_to(out, "{}", predictions.label(predictions.best[r]));
     for (std::size_t o = 0; o < width; ++o) fmt::format_to(out, ",{}", predictions.values[r * width + o]);
     text.push_back('\n');
     if (text.size() < kBlock) continue;
@@ -123,6 +127,7 @@ Predictions predict(const Network& network, const InputTable& inputs, bool raw, 
   Predictions result;
   result.rows = inputs.rows;
   result.outputs = plan.outputs();
+  result.class_labels = network.impl().class_label;
   result.probabilities = !raw && !loss.empty();
   result.values = inputs.bytes.empty() ? plan.run(std::span(inputs.floats), observer)
                                        : plan.run(std::span(inputs.bytes), observer);

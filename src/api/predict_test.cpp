@@ -135,6 +135,18 @@ TEST(WritePredictions, WritesCsvAndNpyByName) {
   EXPECT_EQ(file_content(dir / "raw").substr(0, 12), "class,y0,y1\n");
 }
 
+TEST(WritePredictions, CallsClassesAsTheTrainingDataDid) {
+  const TestDirectory directory;
+  const Predictions predictions{.rows = 3,
+                                .outputs = 2,
+                                .probabilities = true,
+                                .values = {0.25f, 0.75f, 1, 0, 0, 0},
+                                .best = {1, 0, -1},
+                                .class_labels = {-1, 5}};
+  write_predictions(directory / "p.csv", predictions);
+  EXPECT_EQ(file_content(directory / "p.csv"), "class,p-1,p5\n5,0.25,0.75\n-1,1,0\nnan,0,0\n");
+}
+
 TEST(WritePredictions, WritesManyRowsWhole) {
   const TestDirectory dir;
   constexpr std::size_t kRows = 100000;  // more than a block of text

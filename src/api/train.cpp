@@ -37,7 +37,8 @@ TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory
                                                                 {},
                                                                 std::move(model.input_mean),
                                                                 std::move(model.input_scale),
-                                                                std::move(model.loss)}));
+                                                                std::move(model.loss),
+                                                                std::move(model.class_label)}));
   return {std::move(network),
           outcome.state.options,
           std::move(outcome.state.history),

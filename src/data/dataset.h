@@ -27,7 +27,8 @@ struct DataRows {
 struct Dataset {
   std::string name;  // "Fashion-MNIST"
   Index classes = 0;
-  DataRows train, test;  // the same features; test may hold no rows
+  DataRows train, test;                 // the same features; test may hold no rows
+  std::vector<Index> class_label = {};  // what the files call each class; empty: 0, 1, …
 };
 
 // Reads, checks and splits what `options.source` names. Errors name file, line and numbers.

@@ -36,6 +36,11 @@ class ClassNumbers {
   }
 
   Index classes() const { return static_cast<Index>(labels_.size()); }
+  std::vector<Index> labels() const {  // empty if they are the numbers
+    for (std::size_t c = 0; c < labels_.size(); ++c)
+      if (labels_[c] != static_cast<Index>(c)) return labels_;
+    return {};
+  }
 
   // `file` is where the rows are from, for the message about a label that the training rows lack.
   std::vector<Index> numbered(const RowLabels& rows, const std::string& file) const {
@@ -83,6 +88,7 @@ Dataset assemble(Names files, Table& train, Table* test, const DataOptions& opti
   Dataset set;
   set.name = std::filesystem::path(files[0]).filename().string();
   set.classes = numbers.classes();
+  set.class_label = numbers.labels();
   DataRows rows = features_of(train);
   rows.label = numbers.numbered(train.labels, files[0]);
   if (test != nullptr) {

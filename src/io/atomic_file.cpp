@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -23,10 +24,18 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
-// Names that stand for an open descriptor of the process, whatever lies behind it.
-bool names_descriptor(const std::string& path) {
-  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") ||
-         path.starts_with("/proc/");
+// The open descriptor of the process that a name stands for, or -1.
+int named_descriptor(const std::string& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(prefix)) continue;
+    int number = -1;
+    const char* const end = path.data() + path.size();
+    const auto [stop, status] = std::from_chars(path.data() + prefix.size(), end, number);
+    if (status == std::errc() && stop == end) return number;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -55,8 +64,11 @@ struct AtomicFile::State {
   void open() {
     struct stat status = {};
     const bool exists = ::stat(name.c_str(), &status) == 0;
-    if (names_descriptor(name) || (exists && !S_ISREG(status.st_mode))) {
-      file = ::open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    const int descriptor = named_descriptor(name);
+    if (descriptor >= 0 || (exists && !S_ISREG(status.st_mode))) {
+      // Opened by name it would write from an offset of its own, over what others wrote.
+      file = descriptor >= 0 ? ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+                             : ::open(name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
       if (file < 0) fail("{}: cannot write: {}", name, system_message(errno));
       return;
     }

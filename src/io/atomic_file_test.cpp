@@ -1,8 +1,10 @@
 // Tests of atomic writing: all or nothing, and every failure told.
 #include "io/atomic_file.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <thread>
@@ -137,6 +139,19 @@ TEST(AtomicFile, WritesPipesDirectly) {
   reader.join();
   EXPECT_EQ(received, "alpha");
   EXPECT_EQ(directory.files(), 1U);
+}
+
+TEST(AtomicFile, WritesADescriptorWhereItStands) {
+  const TestDirectory directory;
+  const int file = ::open((directory / "log").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_GE(file, 0);
+  ASSERT_EQ(::write(file, "before ", 7), 7);
+  AtomicFile through("/dev/fd/" + std::to_string(file));
+  through.write("here ");
+  through.commit();
+  ASSERT_EQ(::write(file, "after", 5), 5);
+  ::close(file);
+  EXPECT_EQ(file_content(directory / "log"), "before here after");
 }
 
 TEST(AtomicFile, AMissingDirectoryIsAnError) {

@@ -124,6 +124,14 @@ Model read_model(Source source) {
       fail("{}: metadata loss is {}; known are {}", file.name(), in_quotes(model.loss),
            fmt::join(kLosses, ", "));
   }
+  if (file.contains("class.label")) {
+    const auto labels = file.get<std::int32_t>("class.label", {model.outputs()});
+    model.class_label.assign(labels.begin(), labels.end());
+    for (std::size_t c = 1; c < labels.size(); ++c)
+      if (labels[c] <= labels[c - 1])
+        fail("{}: class.label[{}] is {} after {}, but labels must ascend", file.name(), c, labels[c],
+             labels[c - 1]);
+  }
   return model;
 }
 
@@ -161,6 +169,7 @@ void write_model(const std::filesystem::path& path, const Model& model) {
   if (!model.input_mean.empty()) tensors["input.mean"] = tensor_view(std::span(model.input_mean));
   if (!model.input_scale.empty()) tensors["input.scale"] = tensor_view(std::span(model.input_scale));
   if (!model.loss.empty()) metadata["loss"] = model.loss;
+  if (!model.class_label.empty()) tensors["class.label"] = tensor_view(std::span(model.class_label));
   write_safetensors(path, metadata, tensors);
 }
 

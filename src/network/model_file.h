@@ -21,16 +21,21 @@ struct Model {
   // all inputs, or one per outer input.
   std::vector<float> input_mean = {}, input_scale = {};
   std::string loss = {};  // what it was trained for: "cross-entropy", "mse", or "" if that is not known
+  std::vector<Index> class_label = {};  // what its data called each class; empty: 0, 1, …
 
   std::size_t inputs() const {  // outer ones
     return input_of.empty() ? static_cast<std::size_t>(layers.front().inputs()) : input_of.size();
+  }
+  std::size_t outputs() const {
+    return input_of.empty() ? static_cast<std::size_t>(layers.back().outputs()) : output_of.size();
   }
 };
 
 // Per layer K, counted from 0: layers.K.row_begin (I64), .column (U16 if it fits, else I32), .value (F32; a
 // single one if all are equal), .bias (F32; a single one if all are equal). input.mean and input.scale (F32)
-// where inputs are scaled. The metadata holds the format's name and version, the loss, and per layer the
-// inputs, the activation, the cap, and the slope of a leaky-relu.
+// where inputs are scaled, class.label (I32) where classes are not called 0, 1, …. The metadata holds the
+// format's name and version, the loss, and per layer the inputs, the activation, the cap, and the slope of a
+// leaky-relu.
 Model read_model(const std::filesystem::path& path);
 Model read_model(Source source);
 void write_model(const std::filesystem::path& path, const Model& model);

@@ -150,12 +150,14 @@ TEST(ModelFile, KeepsEveryActivationTheScalingAndTheLoss) {
   model.input_mean = {1, 2, 3, 4, 5, 0.1f};
   model.input_scale = {0.25f};
   model.loss = "mse";
+  model.class_label = {-1, 1, 2, 5, 7, 100};
   write_model(dir / "m.safetensors", model);
   const Model back = read_model(dir / "m.safetensors");
   EXPECT_EQ(back.layers, model.layers);
   EXPECT_EQ(back.input_mean, model.input_mean);
   EXPECT_EQ(back.input_scale, model.input_scale);
   EXPECT_EQ(back.loss, "mse");
+  EXPECT_EQ(back.class_label, model.class_label);
 }
 
 TEST(ModelFile, RefusesScalingAndLossesThatMakeNoSense) {
@@ -176,6 +178,9 @@ TEST(ModelFile, RefusesScalingAndLossesThatMakeNoSense) {
             path.string() + ": input.scale[0] is nan");
   EXPECT_EQ(refusal([](Model& m) { m.loss = "hinge"; }),
             path.string() + ": metadata loss is \"hinge\"; known are cross-entropy, mse");
+  EXPECT_EQ(refusal([](Model& m) { m.class_label = {1, 2, 3, 4, 4, 5, 6}; }),
+            path.string() + ": class.label[4] is 4 after 4, but labels must ascend");
+  EXPECT_NE(refusal([](Model& m) { m.class_label = {1, 2}; }), "");
   // Of a compiled model the outer inputs count.
   EXPECT_EQ(refusal([](Model& m) {
               m.input_of = {0, 1, 2, 3, 4, -1};

@@ -136,10 +136,13 @@ class Run {
       work();
     } catch (const Error& error) {
       if (files_.directory.empty()) throw;
-      const bool saved = std::filesystem::exists(checkpoint_path(files_));
-      throw Error(fmt::format("{}; {}", error.what(),
-                              saved ? "the last good checkpoint is " + checkpoint_path(files_).string()
-                                    : std::string("there is no checkpoint yet")));
+      if (!std::filesystem::exists(checkpoint_path(files_)))
+        throw Error(fmt::format("{}; there is no checkpoint yet", error.what()));
+      TrainState good = read_checkpoint(checkpoint_path(files_), trainer_.state().options);
+      good.class_label = data_.class_label;
+      write_model(files_.directory / "model.safetensors", to_model(good, false));
+      throw Error(fmt::format("{}; the last good checkpoint is {}, and model.safetensors is its network",
+                              error.what(), checkpoint_path(files_).string()));
     }
   }
 

@@ -485,6 +485,33 @@ TEST(Run, RefusesADirectoryThatHoldsARun) {
   EXPECT_NE(error.find("holds a run already"), std::string::npos) << error;
 }
 
+void expect_network_of(const TrainState& state, const std::filesystem::path& path) {
+  const Model expected = to_model(state, false), model = read_model(path);
+  ASSERT_EQ(model.layers.size(), expected.layers.size());
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    EXPECT_EQ(model.layers[l].weights, expected.layers[l].weights);
+    EXPECT_EQ(model.layers[l].bias, expected.layers[l].bias);
+  }
+}
+
+TEST(Run, RefusesSettingsThatWouldDoNothing) {
+  const Dataset data = random_data(Kind::floats, 60, 10, 3, 14);
+  const auto refusal = [&](const auto& change) {
+    TrainOptions options = options_for(data);
+    change(options);
+    return error_of([&] { run_training(data, options, {}, {}); });
+  };
+  EXPECT_EQ(refusal([](TrainOptions& o) { o.patience = 2; }),
+            "patience 2 without validation rows to watch: set validation, to 0.1 for example");
+  EXPECT_EQ(refusal([](TrainOptions& o) { o.densities = {0.5}; }),
+            "1 densities are given, but the distribution is er");
+  EXPECT_EQ(refusal([](TrainOptions& o) {
+              o.evolve = Evolve::none;
+              o.final_sparsity = 0.75;
+            }),
+            "a final sparsity of 0.75 is reached by evolution, but there is none");
+}
+
 TEST(Run, SaysWhereALossThatIsNotFiniteAroseAndKeepsTheLastGoodCheckpoint) {
   const TestDirectory directory;
   const Dataset data = random_data(Kind::floats, 150, 10, 3, 15);
@@ -506,9 +533,9 @@ TEST(Run, SaysWhereALossThatIsNotFiniteAroseAndKeepsTheLastGoodCheckpoint) {
   EXPECT_NE(error.find("(epoch " + std::to_string(finished + 1) + ")"), std::string::npos) << error;
   EXPECT_NE(error.find("layer"), std::string::npos) << error;
   EXPECT_NE(error.find((directory / "run" / "checkpoint.safetensors").string()), std::string::npos) << error;
-  EXPECT_FALSE(std::filesystem::exists(directory / "run" / "model.safetensors"));
   const TrainState state = read_checkpoint(directory / "run" / "checkpoint.safetensors", {});
   EXPECT_EQ(state.history.size(), static_cast<std::size_t>(finished));
+  expect_network_of(state, directory / "run" / "model.safetensors");
 }
 
 TEST(Run, WritesNoCheckpointWithNumbersThatAreNotFinite) {
@@ -538,7 +565,7 @@ TEST(Run, WritesNoCheckpointWithNumbersThatAreNotFinite) {
     EXPECT_NE(error.find("checkpoint.safetensors"), std::string::npos) << error;
     const TrainState state = read_checkpoint(directory / "run" / "checkpoint.safetensors", {});
     EXPECT_EQ(state.history.size(), static_cast<std::size_t>(finished));
-    EXPECT_FALSE(std::filesystem::exists(directory / "run" / "model.safetensors"));
+    expect_network_of(state, directory / "run" / "model.safetensors");
   }
 }
 

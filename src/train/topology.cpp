@@ -96,13 +96,12 @@ double deviation(const TrainOptions& options, const TrainLayer& layer, double fa
 }
 
 void draw_values(const TrainOptions& options, TrainLayer& layer, Random& random) {
-  std::vector<Index> fan_in(static_cast<std::size_t>(layer.outputs), layer.inputs);
-  if (!layer.dense) {
+  std::vector<Index> fan_in(static_cast<std::size_t>(layer.outputs), layer.dense ? layer.inputs : 0);
+  if (layer.by_input) {
+    for (const std::uint16_t output : layer.pattern.column) ++fan_in[output];
+  } else if (!layer.dense) {
     for (std::size_t o = 0; o < fan_in.size(); ++o)
-      fan_in[o] =
-          layer.by_input
-              ? static_cast<Index>(std::ranges::count(layer.pattern.column, static_cast<std::uint16_t>(o)))
-              : static_cast<Index>(layer.pattern.row_begin[o + 1] - layer.pattern.row_begin[o]);
+      fan_in[o] = static_cast<Index>(layer.pattern.row_begin[o + 1] - layer.pattern.row_begin[o]);
   }
   const auto draw = [&](std::size_t e, std::size_t output) {
     layer.value[e] = static_cast<float>(deviation(options, layer, fan_in[output]) * random.normal());

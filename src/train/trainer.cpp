@@ -41,6 +41,15 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
       options.densities.size() != network.size() - 1)
     fail("{} densities for the {} weight matrices of {}", options.densities.size(), network.size() - 1,
          shape_text(network));
+  // What would do nothing is more likely a mistake than a wish.
+  if (options.patience > 0 && options.validation == 0)
+    fail("patience {} without validation rows to watch: set validation, to 0.1 for example",
+         options.patience);
+  if (!options.densities.empty() && options.distribution != Distribution::densities)
+    fail("{} densities are given, but the distribution is {}", options.densities.size(),
+         word(options.distribution));
+  if (options.final_sparsity >= 0 && (options.dense || options.evolve == Evolve::none))
+    fail("a final sparsity of {} is reached by evolution, but there is none", options.final_sparsity);
   for (const DataRows* part : {&data.train, &data.test}) {
     if (part->label.size() != static_cast<std::size_t>(part->rows))
       fail("{} has {} labels for {} rows", data.name, part->label.size(), part->rows);
@@ -111,6 +120,7 @@ Trainer::Trainer(const Dataset& data, TrainState state)
 }
 
 void Trainer::split_rows() {
+  state_.class_label = data_.class_label;
   train_rows_.resize(static_cast<std::size_t>(data_.train.rows));
   std::iota(train_rows_.begin(), train_rows_.end(), 0);
   const auto count = static_cast<std::size_t>(
