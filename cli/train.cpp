@@ -111,8 +111,9 @@ void print_summary(const Common& common, const TrainRun& run, const Data& data,
     layers += (layers.empty() ? "" : " + ") + with_commas(layer.connections);
   print_line(common, "layers", layers);
   print_line(common, "time",
-             fmt::format("{} for {} epochs{}, {:.1f} % of it evolution", short_seconds(run.seconds),
-                         run.epochs.size(), run.stopped_early ? " (stopped early)" : "",
+             fmt::format("{} for {} epoch{}{}, {:.1f} % of it evolution", short_seconds(run.seconds),
+                         run.epochs.size(), run.epochs.size() == 1 ? "" : "s",
+                         run.stopped_early ? " (stopped early)" : "",
                          run.seconds > 0 ? 100 * run.evolve_seconds / run.seconds : 0.0));
   if (run.options.patience > 0) {
     const auto best = std::ranges::max_element(run.epochs, {}, &EpochReport::validation_accuracy);
@@ -160,6 +161,17 @@ TrainRun run_training(const Arguments& arguments, const Data& data, const TrainO
   }
 }
 
+std::string sparsity_text(const TrainOptions& options) {
+  if (options.distribution == Distribution::densities)
+    return fmt::format("densities {}", fmt::join(options.densities, ", "));
+  return fmt::format("{:g} % sparse", 100 * options.sparsity);
+}
+
+std::string evolution_text(const TrainOptions& options) {
+  if (options.evolve == Evolve::none) return "with a fixed topology";
+  return fmt::format("evolving by {}", word(options.evolve));
+}
+
 int run(Arguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
@@ -175,11 +187,11 @@ int run(Arguments& arguments, const Context& context) {
   if (options.network.empty())
     options.network = {data.features(), kHiddenNeurons, kHiddenNeurons, kHiddenNeurons, data.classes()};
   print_line(common, "data", data.describe());
-  print_line(common, "network",
-             fmt::format("{}, {}", shape_text(options.network),
-                         options.dense ? "dense"
-                                       : fmt::format("{:g} % sparse, evolving by {}", 100 * options.sparsity,
-                                                     word(options.evolve))));
+  print_line(
+      common, "network",
+      fmt::format(
+          "{}, {}", shape_text(options.network),
+          options.dense ? "dense" : fmt::format("{}, {}", sparsity_text(options), evolution_text(options))));
   print_line(common, "machine", fmt::format("{}, {}", processor_name(), threads_text(threads())));
   if (!common.quiet) std::fflush(stdout);
   const TrainRun result = run_training(arguments, data, options, directory, context);

@@ -98,6 +98,8 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   if (neurons < 0 || layers < 0)
     throw std::invalid_argument(fmt::format("{} layers of {} neurons", layers, neurons));
   if (std::filesystem::is_directory(path)) {
+    if (neurons == 0 && std::filesystem::exists(path / "model.safetensors"))  // of a training run
+      return load(path / "model.safetensors");
     if (neurons == 0)
       throw std::invalid_argument(
           fmt::format("{} is a directory: say how many neurons its layers have", path.string()));

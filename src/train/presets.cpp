@@ -11,8 +11,10 @@ TrainOptions preset_options(const std::string& name) {
   o.preset = name;
   if (name ==
       "best") {  // what the accuracy table is made with: chosen on a validation split, see docs/ACCURACY.md
-    o.epochs = 100;
+    o.epochs = 400;
+    o.lr = 0.2;
     o.weight_decay = 7e-4;
+    o.input_dropout = 0.05;
     o.drop_fraction = 0.3;
     o.update_every = 100;
     return o;
