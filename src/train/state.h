@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "data/dataset.h"
 #include "filigree/reports.h"
+#include "io/safetensors.h"
 #include "network/model_file.h"
 #include "train/layer.h"
 
@@ -35,6 +37,9 @@ struct TrainState {
 // Random numbers follow from seed and step, so this is all it takes to go on bit by bit.
 void write_checkpoint(const std::filesystem::path& path, const TrainState& state);
 TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions& defaults);
+
+// Of everything in a checkpoint but the sum itself: damage that leaves it readable is found by this.
+std::uint64_t checkpoint_sum(const Metadata& metadata, const std::map<std::string, TensorView>& tensors);
 
 // Of shapes, labels and features.
 std::uint64_t fingerprint(const Dataset& data);

@@ -140,6 +140,7 @@ std::string refusal(const std::filesystem::path& path, const TrainState& state,
   std::map<std::string, TensorView> views;
   for (const auto& [name, tensor] : file.tensors())
     views[name] = {tensor.dtype, tensor.shape, std::span<const std::byte>(tensor.bytes)};
+  metadata["sum"] = std::to_string(checkpoint_sum(metadata, views));
   write_safetensors(path, metadata, views);
   return error_of([&] { read_checkpoint(path, {}); });
 }
@@ -172,6 +173,22 @@ TEST(Checkpoint, RefusesNumbersThatCannotBe) {
   }
   EXPECT_NE(refusal(path, state, [](Metadata& metadata) { metadata.erase("data"); }), "");
   EXPECT_NE(set("epoch", to_json_line(state.epoch).replace(9, 1, "null")), "") << "an epoch of null";
+}
+
+TEST(Checkpoint, IsRefusedWhereverABitHasFlipped) {
+  const TestDirectory directory;
+  const auto path = directory / "checkpoint.safetensors";
+  const Dataset data = random_data(Kind::floats, 60, 8, 3, 3);
+  write_checkpoint(path, some_state(data, false));
+  const std::string good = file_content(path);
+  for (std::size_t at = 0; at < good.size(); at += 97) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 4);
+    put_file(path, bad);
+    EXPECT_NE(error_of([&] { read_checkpoint(path, {}); }), "") << "byte " << at;
+  }
+  put_file(path, good);
+  EXPECT_EQ(error_of([&] { read_checkpoint(path, {}); }), "");
 }
 
 TEST(Checkpoint, IsRefusedByATrainerThatCannotGoOnFromIt) {
