@@ -151,6 +151,8 @@ std::vector<Offset> connections_per_layer(const TrainOptions& options) {
   Offset placed = 0;  // rounding the running sum keeps the total
   for (std::size_t l = 0; l < layers; ++l) {
     exact += wanted[l];
+    // Half a connection may round one way here and the other way in the total.
+    if (l + 1 == layers && options.distribution != Distribution::densities) exact = total;
     count[l] = std::clamp<Offset>(static_cast<Offset>(std::llround(exact)) - placed, 0,
                                   static_cast<Offset>(weights_of(options, l)));
     placed += count[l];

@@ -34,6 +34,13 @@ Offset sum(const std::vector<Offset>& values) {
   return std::accumulate(values.begin(), values.end(), Offset{0});
 }
 
+TEST(Topology, AddsUpWhereTheShareIsHalfAConnection) {
+  // 0.805 of 722 + 1178 weights: 1529.5, and a little less if the layers' shares are added up.
+  for (const Distribution distribution : {Distribution::er, Distribution::uniform})
+    EXPECT_EQ(sum(connections_per_layer(options_for({19, 38, 31}, 0.195, distribution))),
+              std::llround(1900 * (1 - 0.195)));
+}
+
 TEST(Topology, AddsUpToTheShareOfAllWeightsThatTheSparsityLeaves) {
   EXPECT_TRUE(rc::check([] {
     const auto network = *rc::gen::container<std::vector<Index>>(
