@@ -34,9 +34,9 @@ void gradient_panel(const Pattern& w, const float* y, const float* x, std::span<
 void gradient_panel_reference(const Pattern& w, const float* y, const float* x, std::span<float> gradient,
                               std::size_t panel_rows = kPanelRows);
 
-// Both ways through a layer at once, for connections stored by input: next = Wᵀ delta, what multiply_panel
-// gives with delta as x (`gate` as there), and gradient[e] += the sum over the samples of x[row]
-// delta[column], which is read once for both. Rows of W are inputs here.
+// Back through a layer whose connections are stored by input (rows of W are inputs), each delta read once:
+// next = W delta, what multiply_panel gives, with x as its gate if `gated`; and gradient[e] += the sum over
+// the samples of x[row] delta[column], as gradient_panel.
 void backward_panel(const Pattern& w, std::span<const float> value, bool gated, const float* x,
                     const float* delta, float* next, std::span<float> gradient,
                     std::size_t panel_rows = kPanelRows);

@@ -191,11 +191,12 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
   const auto which = outputs.empty() ? std::span<const std::uint32_t>(all) : outputs;
   const std::size_t width = samples.width;
   // Each worker takes the next piece of work and keeps its own largest.
-  const auto search = [&](std::size_t pieces, const auto& worker) {
+  const auto search = [&](std::size_t pieces, const auto& make_worker) {
     std::atomic<std::size_t> next = 0;
     parallel_workers([&](int) {
       Largest largest(count, bound);
-      worker([&] { return next++; }, pieces, largest);
+      auto worker = make_worker();
+      for (std::size_t i = next++; i < pieces; i = next++) worker(i, largest);
       largest.keep_largest();
       const std::lock_guard lock(merging);
       found.insert(found.end(), largest.found().begin(), largest.found().end());
@@ -207,28 +208,27 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
     for (std::size_t i = 0; i < seen.size(); ++i)
       if (i == 0 || seen[i].feature != seen[i - 1].feature) begin.push_back(i);
     begin.push_back(seen.size());
-    search(begin.size() - 1, [&](const auto& next, std::size_t pieces, Largest& largest) {
-      for (std::size_t f = next(); f < pieces; f = next()) {
-        const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
-        for (const std::uint32_t o : which) {
-          float sum = 0;
-          for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
-            sum += seen[i].value * record.delta[o * width + seen[i].sample];
-          if (largest.worth(sum) && !holds(taken, feature, o)) largest.add({sum, feature, o});
-        }
+    const auto search_feature = [&](std::size_t f, Largest& largest) {
+      const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
+      for (const std::uint32_t o : which) {
+        float sum = 0;
+        for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
+          sum += seen[i].value * record.delta[o * width + seen[i].sample];
+        if (largest.worth(sum) && !holds(taken, feature, o)) largest.add({sum, feature, o});
       }
-    });
+    };
+    search(begin.size() - 1, [&] { return search_feature; });
   } else {
     Ranked y(record.delta, width, which);
     Ranked x(record.x, width, everyone(layer.inputs));
     if (layer.by_input) std::swap(x, y);  // y: the rows of the pattern
     const auto search_all = [&](float least) {
       bound = least;
-      search((y.neuron.size() + Blocks::kRows - 1) / Blocks::kRows,
-             [&](const auto& next, std::size_t pieces, Largest& largest) {
-               Blocks blocks(y, x, width, taken, least);
-               for (std::size_t i = next(); i < pieces; i = next()) blocks.search(i * Blocks::kRows, largest);
-             });
+      search((y.neuron.size() + Blocks::kRows - 1) / Blocks::kRows, [&] {
+        return [blocks = Blocks(y, x, width, taken, least)](std::size_t i, Largest& largest) mutable {
+          blocks.search(i * Blocks::kRows, largest);
+        };
+      });
     };
     const float least = likely_bound(y, x, width, count);
     search_all(least);
