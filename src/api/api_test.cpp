@@ -89,6 +89,13 @@ TEST(Engines, AgreeWhereALayerHasNoConnections) {
   expect_engines_agree(always, one_row_of({1, 1}), 1);
 }
 
+TEST(Engines, AgreeWhereAConstantIsZeroInFloatAlone) {
+  // 0.1f + 0.3f is 0.4f once rounded, and more than 0.4f before.
+  const MemoryLayers network({{{2, 1, {0, 0, 0}, {}, {}}, {0.1f, 0.3f}, Activation::relu, 32},
+                              {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {-0.4f}, Activation::relu, 32}});
+  expect_engines_agree(network, one_row_of({1}), 0);
+}
+
 TEST(Engines, AgreeOnRandomNetworksOfAllKinds) {
   EXPECT_TRUE(rc::check([] {
     std::vector<Layer> layers;

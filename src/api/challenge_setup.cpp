@@ -169,8 +169,6 @@ PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::ui
       !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
         return f.nonnegative && f.zero_stays_zero && f.biases_negative;
       });
-  for (std::size_t o = 0; o < compiled.output_of.size(); ++o)
-    if (compiled.output_of[o] < 0 && compiled.output_constant[o] != 0) prepared.plan.always_live = true;
   prepared.plan.input_of = std::move(compiled.input_of);
   prepared.plan.compiled = plan_compiled(compiled, observer);
   if (ordered_bytes <= memory_limit / 4) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
-#include <numeric>
 
 namespace filigree {
 
@@ -62,14 +61,8 @@ CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs
   RunOptions plain = options;
   if (plan.compiled == nullptr) plain.merge_rows = false;
   const bool bracketed = plan.compiled != nullptr && plan.monotone && nonnegative(inputs);
-  CategoryResult result = bracketed ? run_monotone(plan, inputs, options, observer)
-                                    : CategoryResult{run(*plan.ordered, inputs, {}, {}, plain, observer), 0};
-  if (plan.always_live) {
-    result.run.live.resize(static_cast<std::size_t>(inputs.rows));
-    std::iota(result.run.live.begin(), result.run.live.end(), 0);
-    result.run.live_rows.back() = inputs.rows;
-  }
-  return result;
+  return bracketed ? run_monotone(plan, inputs, options, observer)
+                   : CategoryResult{run(*plan.ordered, inputs, {}, {}, plain, observer), 0};
 }
 
 }  // namespace filigree

@@ -12,9 +12,8 @@ struct CategoryPlan {
   std::unique_ptr<PlanSource> compiled;  // null: run `ordered` alone
   std::vector<Index> input_of;           // for `compiled`
   std::unique_ptr<PlanSource>
-      ordered;               // adds in the original order: the original layers, or make_ordered_layer()'s
-  bool monotone = false;     // no weight is negative, every bias is: see below
-  bool always_live = false;  // a constant output is not zero
+      ordered;            // adds in the original order: the original layers, or make_ordered_layer()'s
+  bool monotone = false;  // no weight is negative, every bias is: see below
 };
 
 struct CategoryResult {
