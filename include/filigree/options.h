@@ -26,6 +26,7 @@ struct DataOptions {
 
 enum class Distribution { uniform, er, densities };
 enum class Initial { he, glorot, ertl };
+enum class Scaling { standard, unit, none };
 enum class Evolve { none, set, rigl, ertl };
 enum class DropSchedule { cosine, linear, constant };
 enum class Redistribute { layer, global };
@@ -44,6 +45,7 @@ struct TrainOptions {
   Initial init = Initial::he;
   HiddenActivation activation = HiddenActivation::relu;
   double slope = 0.1;  // of leaky_relu below zero; all_relu alternates its sign from layer to layer
+  Scaling scaling = Scaling::standard;  // of inputs: mean 0 and variance 1, largest magnitude 1, as they are
 
   // How the topology evolves.
   Evolve evolve = Evolve::rigl;
@@ -54,7 +56,8 @@ struct TrainOptions {
   std::int64_t growth_batches = 1;  // batches whose gradients are added up to choose what grows
   Redistribute redistribute = Redistribute::layer;
   double final_sparsity = -1;      // reached by evolution, linearly until stop_evolving; negative: stays
-  bool free_lost = true;           // connections of neurons without inputs or readers are dropped and regrown
+  bool free_lost = true;           // connections of neurons without inputs or readers, ertl: of those without
+                                   // any cost as well, are dropped and regrown
   double threshold = 0.01;         // ertl: the first τ
   double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
   double threshold_factor = 1.05;  // ertl: by which τ is changed after each evolution
@@ -115,6 +118,10 @@ struct Words<Initial> {
   static constexpr std::array<std::string_view, 3> words = {"he", "glorot", "ertl"};
 };
 template <>
+struct Words<Scaling> {
+  static constexpr std::array<std::string_view, 3> words = {"standard", "unit", "none"};
+};
+template <>
 struct Words<Evolve> {
   static constexpr std::array<std::string_view, 4> words = {"none", "set", "rigl", "ertl"};
 };
@@ -167,6 +174,7 @@ void for_each_setting(Options& o, Visit&& visit) {
   visit("init", o.init);
   visit("activation", o.activation);
   visit("slope", o.slope);
+  visit("scaling", o.scaling);
   visit("evolve", o.evolve);
   visit("update-every", o.update_every);
   visit("drop-fraction", o.drop_fraction);

@@ -41,8 +41,10 @@ struct InputScaling {
   bool operator==(const InputScaling&) const = default;
 };
 
-// Mean 0 and variance 1 over the given rows: one mean and scale for all pixels (bytes), one per column
-// (floats; scale 1 where a column is constant), none for sparse rows. Computed in double.
-InputScaling standardisation(const DataRows& data, std::span<const Index> rows);
+// From the given rows; sparse rows stay as they are.
+//   standard: mean 0 and variance 1, one mean and scale for all pixels (bytes), one per column (floats;
+//             scale 1 where a column is constant), computed in double
+//   unit: zeros stay zeros, the largest magnitude is 1 (bytes: 255 is), one scale per column
+InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows);
 
 }  // namespace filigree

@@ -483,36 +483,37 @@ TEST(Standardisation, OfBytesIsOneMeanAndScaleForAllPixels) {
   data.bytes = Buffer<std::uint8_t>(6);
   std::ranges::copy(Bytes{1, 3, 200, 100, 5, 7}, data.bytes.begin());
   const Indices rows = {0, 2};  // 1 3 5 7: mean 4, variance (9 + 1 + 1 + 9) / 4 = 5
-  EXPECT_EQ(standardisation(data, rows), (InputScaling{{4}, {static_cast<float>(1 / std::sqrt(5.0))}}));
+  EXPECT_EQ(input_scaling(Scaling::standard, data, rows),
+            (InputScaling{{4}, {static_cast<float>(1 / std::sqrt(5.0))}}));
 }
 
 TEST(Standardisation, OfFloatsIsPerColumn) {
   // Columns 1 3 and 10 30 over rows 0 and 2: means 2 and 20, standard deviations 1 and 10.
   const DataRows data = floats_of(2, {1, 10, 1000, -1000, 3, 30});
   const Indices rows = {0, 2};
-  EXPECT_EQ(standardisation(data, rows), (InputScaling{{2, 20}, {1, 0.1F}}));
+  EXPECT_EQ(input_scaling(Scaling::standard, data, rows), (InputScaling{{2, 20}, {1, 0.1F}}));
 }
 
 TEST(Standardisation, AConstantHasScaleOne) {
   Floats values;
   for (int i = 0; i < 1000; ++i) values.insert(values.end(), {0.1F, i % 2 == 0 ? 4.0F : 8.0F, 3e38F});
-  EXPECT_EQ(standardisation(floats_of(3, values), first_rows(1000)),
+  EXPECT_EQ(input_scaling(Scaling::standard, floats_of(3, values), first_rows(1000)),
             (InputScaling{{0.1F, 6, 3e38F}, {1, 0.5F, 1}}));
   const float least = std::numeric_limits<float>::denorm_min();  // its scale would be infinite
-  EXPECT_EQ(standardisation(floats_of(1, {0, least}), first_rows(2)).scale, Floats{1});
+  EXPECT_EQ(input_scaling(Scaling::standard, floats_of(1, {0, least}), first_rows(2)).scale, Floats{1});
   DataRows grey;
   grey.rows = 7;
   grey.features = 1;
   grey.bytes = Buffer<std::uint8_t>(7);
   std::ranges::fill(grey.bytes, std::uint8_t{77});
-  EXPECT_EQ(standardisation(grey, first_rows(7)), (InputScaling{{77}, {1}}));
+  EXPECT_EQ(input_scaling(Scaling::standard, grey, first_rows(7)), (InputScaling{{77}, {1}}));
 }
 
 TEST(Standardisation, LosesNoDigitsFarFromZero) {
   // 1e6 + 0 … 9: the squares in float, or a difference of squares, would drown the variance of 8.25.
   Floats values;
   for (int i = 0; i < 100000; ++i) values.push_back(1e6F + static_cast<float>(i % 10));
-  const InputScaling scaling = standardisation(floats_of(1, values), first_rows(100000));
+  const InputScaling scaling = input_scaling(Scaling::standard, floats_of(1, values), first_rows(100000));
   EXPECT_EQ(scaling.mean, Floats{1000004.5F});
   EXPECT_FLOAT_EQ(scaling.scale[0], static_cast<float>(1 / std::sqrt(8.25)));
 }
@@ -524,8 +525,21 @@ TEST(Standardisation, LeavesSparseRowsAndNoRowsAlone) {
   sparse.row_begin = {0, 1};
   sparse.column = {1};
   sparse.value = {5};
-  EXPECT_EQ(standardisation(sparse, first_rows(1)), InputScaling{});
-  EXPECT_EQ(standardisation(floats_of(1, {1, 2}), {}), InputScaling{});
+  EXPECT_EQ(input_scaling(Scaling::standard, sparse, first_rows(1)), InputScaling{});
+  EXPECT_EQ(input_scaling(Scaling::standard, floats_of(1, {1, 2}), {}), InputScaling{});
+}
+
+TEST(UnitScaling, KeepsZerosAndMakesTheLargestMagnitudeOne) {
+  const DataRows data = floats_of(3, {1, 0, 0, 1000, -1000, 7, -4, 0.5F, 0});
+  const Indices rows = {0, 2};  // columns 1 -4, 0 0.5 and nothing but zeros
+  EXPECT_EQ(input_scaling(Scaling::unit, data, rows), (InputScaling{{0, 0, 0}, {0.25F, 2, 1}}));
+  EXPECT_EQ(input_scaling(Scaling::none, data, rows), InputScaling{});
+  DataRows bytes;
+  bytes.rows = 1;
+  bytes.features = 1;
+  bytes.bytes = Buffer<std::uint8_t>(1);
+  bytes.bytes[0] = 100;  // every byte is part of 255, whatever the rows hold
+  EXPECT_EQ(input_scaling(Scaling::unit, bytes, first_rows(1)), (InputScaling{{0}, {1.0F / 255}}));
 }
 
 class RealData : public testing::Test {
@@ -550,7 +564,7 @@ TEST_F(RealData, MnistHasItsKnownCountsMeanAndDeviation) {
             (std::vector<int>{5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949}));
   EXPECT_EQ(histogram(set.test, 10),
             (std::vector<int>{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}));
-  const InputScaling scaling = standardisation(set.train, first_rows(60000));
+  const InputScaling scaling = input_scaling(Scaling::standard, set.train, first_rows(60000));
   ASSERT_EQ(scaling.mean.size(), 1U);
   EXPECT_NEAR(scaling.mean[0] / 255, 0.1307, 0.00005);  // as everyone normalises MNIST
   EXPECT_NEAR(1 / scaling.scale[0] / 255, 0.3081, 0.00005);

@@ -52,6 +52,22 @@ struct Ends {
   }
 };
 
+// Marks the connections of hidden neurons whose cost was zero in every recorded sample: relus that never
+// fired. No gradient reaches them, so they would stay as they are for ever (Ertl, section 5.1).
+void mark_costless(const std::vector<TrainLayer>& layers, const Record& record, std::vector<Keep>& keep) {
+  std::vector<std::uint8_t> below, here;  // per neuron: without cost
+  for (std::size_t l = 0; l < layers.size(); ++l, std::swap(below, here)) {
+    here.assign(static_cast<std::size_t>(layers[l].outputs), 0);
+    for (std::size_t o = 0; l + 1 < layers.size() && o < here.size(); ++o)
+      here[o] = std::ranges::all_of(std::span(record.layers[l].delta).subspan(o * record.width, record.width),
+                                    [](float d) { return d == 0; });
+    if (layers[l].connections() == layers[l].capacity()) continue;  // what is freed would grow there again
+    for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {
+      if (here[output] || (l > 0 && below[input])) keep[l][e] = 0;
+    });
+  }
+}
+
 // Marks the connections of neurons that have no input or no reader (Ertl, figure 11), and what only led to
 // those. A neuron without input is constant: what it gave its readers goes to their biases.
 void mark_lost(std::vector<TrainLayer>& layers, std::vector<Keep>& keep) {
@@ -326,6 +342,7 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
     before += layer.connections();
   }
   // What was lost when the last evolution had ended, and nothing has found since.
+  if (options.free_lost && options.evolve == Evolve::ertl) mark_costless(layers, *record, keep);
   if (options.free_lost) mark_lost(layers, keep);
   if (global && options.evolve != Evolve::ertl) {
     drop_globally(layers, fraction, keep);

@@ -567,6 +567,27 @@ TEST(LostNeurons, TakeThoseWithThemThatOnlyLedToThemOrOnlyLivedOnThem) {
   EXPECT_EQ(layers[1].bias, (std::vector<float>{0, -1}));
 }
 
+TEST(LostNeurons, AreThoseToErtlThatNeverCostAnything) {
+  TrainOptions options = nothing_but_lost();
+  options.network = {2, 3, 2};
+  options.threshold = 0;
+  std::vector<TrainLayer> layers;
+  layers.push_back(hand_layer(2, 3, {{0, 0, 1}, {1, 1, 5}, {2, 0, 1}}, {0, -9, 0}, false));
+  layers.push_back(hand_layer(3, 2, {{0, 0, 1}, {1, 1, 3}, {1, 2, 1}}, {0, 0}, true));
+  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
+  const DataRows data;
+  Record record = random_record(layers, 32, 1, 15);
+  for (std::size_t b = 0; b < record.width; ++b) record.layers[0].delta[1 * record.width + b] = 0;
+  for (const Evolve method : {Evolve::rigl, Evolve::ertl}) {
+    options.evolve = method;
+    std::vector<TrainLayer> evolved = layers;
+    const Offset dropped = evolve(evolved, options, {1, 10, 0.1}, &record, data, 1).dropped;
+    EXPECT_EQ(dropped, method == Evolve::ertl ? 2 : 0);  // neuron 1 has an input and a reader
+    EXPECT_EQ((weights_of(evolved[0])[{0, 0}].value), 1.0f);
+    EXPECT_EQ((weights_of(evolved[1])[{1, 2}].value), 1.0f);
+  }
+}
+
 TEST(CountDead, CountsHiddenNeuronsOfDenseLayersAsAlive) {
   TrainOptions options;
   options.network = {5, 4, 3};

@@ -56,7 +56,7 @@ struct Trial {
     data = random_rows(c.kind, 150, 12, 4, 17);
     Random random(18);
     for (std::size_t i = 0; i < samples; ++i) rows.push_back(static_cast<Index>(random.below(150)));
-    scaling = standardisation(data, rows);
+    scaling = input_scaling(Scaling::standard, data, rows);
     layers = make_layers(options, c.kind == Kind::sparse, slices);
     for (TrainLayer& layer : layers)
       for (float& bias : layer.bias) bias = static_cast<float>(0.3 * random.normal());

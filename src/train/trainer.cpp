@@ -99,7 +99,7 @@ Trainer::Trainer(const Dataset& data, const TrainOptions& options)
   state_.data_fingerprint = fingerprint(data);
   state_.layers = make_layers(options, data.train.sparse(), slices_);
   split_rows();
-  state_.scaling = standardisation(data.train, train_rows_);
+  state_.scaling = input_scaling(options.scaling, data.train, train_rows_);
   make_passes();
 }
 

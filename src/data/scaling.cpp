@@ -1,4 +1,5 @@
-// Means and scales that give features mean 0 and variance 1.
+// What inputs are moved and multiplied by before the first layer.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -59,10 +60,23 @@ InputScaling of_floats(const DataRows& data, std::span<const Index> rows) {
   return scaling;
 }
 
+InputScaling to_unit(const DataRows& data, std::span<const Index> rows) {
+  if (!data.bytes.empty()) return {{0}, {1.0F / 255}};
+  const auto features = static_cast<std::size_t>(data.features);
+  std::vector<float> largest(features);
+  for (const Index row : rows)
+    for (std::size_t c = 0; c < features; ++c)
+      largest[c] = std::max(largest[c], std::fabs(data.floats[static_cast<std::size_t>(row) * features + c]));
+  InputScaling scaling{std::vector<float>(features), {}};
+  for (const float m : largest) scaling.scale.push_back(scale_of(static_cast<double>(m) * m));
+  return scaling;
+}
+
 }  // namespace
 
-InputScaling standardisation(const DataRows& data, std::span<const Index> rows) {
-  if (rows.empty() || data.sparse()) return {};
+InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows) {
+  if (kind == Scaling::none || rows.empty() || data.sparse()) return {};
+  if (kind == Scaling::unit) return to_unit(data, rows);
   return data.bytes.empty() ? of_floats(data, rows) : of_bytes(data, rows);
 }
 
