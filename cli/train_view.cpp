@@ -67,19 +67,32 @@ void TrainView::show(const StepReport& step) {
 void TrainView::show(const EpochReport& epoch) {
   clear();
   shown_at_ = now();
-  const auto line = [this](const auto& number, const auto& loss, const auto& train, const auto& validation,
-                           const auto& test, const auto& connections, const auto& changed, const auto& dead,
-                           const auto& seconds) {
-    fmt::print("{:>6} {:>8} {:>8} {:>10}{} {:>12} {:>15} {:>6} {:>8}\n", number, loss, train, validation,
-               tested_ ? fmt::format(" {:>8}", test) : "", connections, changed, dead, seconds);
+  struct Column {
+    const char* head;
+    std::size_t width;
+    std::string text;
   };
-  if (!headed_)
-    line("epoch", "loss", "train", "validation", "test", "connections", "dropped/grown", "dead", "seconds");
+  std::vector<Column> columns = {{"epoch", 6, fmt::format("{}", epoch.epoch)},
+                                 {"loss", 8, fmt::format("{:.4f}", epoch.train_loss)},
+                                 {"train", 8, percent(epoch.train_accuracy)},
+                                 {"validation", 10, percent(epoch.validation_accuracy)}};
+  if (tested_) columns.push_back({"test", 8, percent(epoch.test_accuracy)});
+  columns.push_back({"connections", 12, with_commas(epoch.connections)});
+  columns.push_back(
+      {"dropped/grown", 15, fmt::format("{}/{}", with_commas(epoch.dropped), with_commas(epoch.grown))});
+  columns.push_back({"dead", 6, with_commas(epoch.dead_neurons)});
+  columns.push_back({"seconds", 8, fmt::format("{:.2f}", epoch.seconds)});
+  std::string head, line;  // as many columns as a narrow terminal has room for
+  const std::size_t room = isatty(STDOUT_FILENO) == 1 ? static_cast<std::size_t>(terminal_width()) : 1000;
+  for (std::size_t used = 0; const Column& column : columns) {
+    used += column.width + 1;
+    if (used > room + 1) break;
+    head += fmt::format("{}{:>{}}", head.empty() ? "" : " ", column.head, column.width);
+    line += fmt::format("{}{:>{}}", line.empty() ? "" : " ", column.text, column.width);
+  }
+  if (!headed_) fmt::print("{}\n", head);
   headed_ = true;
-  line(epoch.epoch, fmt::format("{:.4f}", epoch.train_loss), percent(epoch.train_accuracy),
-       percent(epoch.validation_accuracy), percent(epoch.test_accuracy), with_commas(epoch.connections),
-       fmt::format("{}/{}", with_commas(epoch.dropped), with_commas(epoch.grown)),
-       with_commas(epoch.dead_neurons), fmt::format("{:.2f}", epoch.seconds));
+  fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 

@@ -188,7 +188,8 @@ TensorFile read_safetensors(Source source) {
   source.read_exactly(std::as_writable_bytes(std::span(&header_bytes, 1)), "the header length");
   const std::uint64_t behind = *size - sizeof header_bytes;
   if (header_bytes > kMaxHeader || header_bytes > behind) {
-    fail("{}: a header of {} bytes, but {}", file, header_bytes,
+    fail("{}: not a safetensors file: its first 8 bytes announce a header of {} bytes, but {}", file,
+         header_bytes,
          header_bytes > behind ? fmt::format("only {} follow", behind)
                                : fmt::format("at most {} are read", kMaxHeader));
   }

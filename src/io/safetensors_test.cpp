@@ -106,8 +106,11 @@ TEST(Safetensors, AccessNamesFileAndTensor) {
 TEST(Safetensors, RefusesALyingHeaderLength) {
   EXPECT_EQ(refusal("abc"), "file: 3 bytes are too few for a safetensors file");
   EXPECT_EQ(refusal(std::string(8, '\xff') + "{}"),
-            "file: a header of 18446744073709551615 bytes, but only 2 follow");
-  EXPECT_EQ(refusal("\x03\0\0\0\0\0\0\0{}"s), "file: a header of 3 bytes, but only 2 follow");
+            "file: not a safetensors file: its first 8 bytes announce a header of 18446744073709551615 "
+            "bytes, but only 2 follow");
+  EXPECT_EQ(
+      refusal("\x03\0\0\0\0\0\0\0{}"s),
+      "file: not a safetensors file: its first 8 bytes announce a header of 3 bytes, but only 2 follow");
 }
 
 TEST(Safetensors, RefusesHeadersThatAreNoJsonObject) {

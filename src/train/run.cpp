@@ -36,8 +36,9 @@ void check_same_settings(const TrainOptions& asked, const TrainOptions& saved,
   std::size_t line_begin = 0;
   for (std::size_t i = 0; i < std::min(left.size(), right.size()) && left[i] == right[i]; ++i)
     if (left[i] == '\n') line_begin = i + 1;
-  const auto line = [&](const std::string& text) {
-    return text.substr(line_begin, text.find('\n', line_begin) - line_begin);
+  const auto line = [&](const std::string& text) {  // without its comment
+    const std::size_t end = std::min(text.find('#', line_begin), text.find('\n', line_begin));
+    return text.substr(line_begin, text.find_last_not_of(' ', end - 1) + 1 - line_begin);
   };
   fail("{}: was written by a run with other settings: there {}, now {}", path.string(), line(right),
        line(left));
@@ -95,7 +96,11 @@ class Run {
       return Trainer(data, options);
     }
     if (!std::filesystem::exists(checkpoint_path(files)))
-      fail("{}: there is no checkpoint to resume from", files.directory.string());
+      fail(
+          "{0}: there is no checkpoint to resume from, as before the end of the first epoch; start again "
+          "with "
+          "--config {0}/config.toml --out {0}",
+          files.directory.string());
     TrainState state = read_checkpoint(checkpoint_path(files), options);
     check_same_settings(options, state.options, checkpoint_path(files));
     if (state.data_fingerprint != fingerprint(data))

@@ -436,6 +436,9 @@ TEST(Run, RefusesToResumeWithOtherSettings) {
     value = before;
   });
   EXPECT_GT(others.size(), 35u);
+  TrainOptions longer = sound;
+  longer.epochs = 99;
+  others.emplace_back(", now epochs = 99", longer);
   for (const auto& [name, options] : others) {
     run.options = options;
     const std::string message = run.complaint(true);
@@ -494,7 +497,7 @@ void expect_network_of(const TrainState& state, const std::filesystem::path& pat
   }
 }
 
-TEST(Run, RefusesSettingsThatWouldDoNothing) {
+TEST(Run, RefusesSettingsThatWouldDoNothingOrLeaveNothing) {
   const Dataset data = random_data(Kind::floats, 60, 10, 3, 14);
   const auto refusal = [&](const auto& change) {
     TrainOptions options = options_for(data);
@@ -510,6 +513,13 @@ TEST(Run, RefusesSettingsThatWouldDoNothing) {
               o.final_sparsity = 0.75;
             }),
             "a final sparsity of 0.75 is reached by evolution, but there is none");
+  EXPECT_THAT(refusal([](TrainOptions& o) { o.final_sparsity = 0.9999; }),
+              testing::HasSubstr("a sparsity of 0.9999 leaves layer 1 (10 to "));
+  EXPECT_THAT(refusal([](TrainOptions& o) {
+                o.distribution = Distribution::densities;
+                o.densities.assign(o.network.size() - 1, 0.001);
+              }),
+              testing::HasSubstr("a density of 0.001 leaves layer 1 (10 to "));
 }
 
 TEST(Run, SaysWhereALossThatIsNotFiniteAroseAndKeepsTheLastGoodCheckpoint) {

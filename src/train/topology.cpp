@@ -157,7 +157,9 @@ std::vector<Offset> connections_per_layer(const TrainOptions& options) {
                                   static_cast<Offset>(weights_of(options, l)));
     placed += count[l];
     if (count[l] == 0)
-      fail("a sparsity of {} leaves layer {} ({} to {} neurons) without connections", options.sparsity, l + 1,
+      fail("a {} of {} leaves layer {} ({} to {} neurons) without connections",
+           options.distribution == Distribution::densities ? "density" : "sparsity",
+           options.distribution == Distribution::densities ? options.densities[l] : options.sparsity, l + 1,
            options.network[l], options.network[l + 1]);
   }
   return count;

@@ -50,6 +50,11 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
          word(options.distribution));
   if (options.final_sparsity >= 0 && (options.dense || options.evolve == Evolve::none))
     fail("a final sparsity of {} is reached by evolution, but there is none", options.final_sparsity);
+  if (options.final_sparsity >= 0 && options.distribution != Distribution::densities) {
+    TrainOptions last = options;
+    last.sparsity = options.final_sparsity;
+    connections_per_layer(last);  // fails if a layer would be left without
+  }
   for (const DataRows* part : {&data.train, &data.test}) {
     if (part->label.size() != static_cast<std::size_t>(part->rows))
       fail("{} has {} labels for {} rows", data.name, part->label.size(), part->rows);
