@@ -171,7 +171,7 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
     if (!options.ertl || c.published.empty()) continue;
     const TrainOptions ertl = preset_options("ertl");
     for (std::size_t i = 1; i < std::size(sparsities); ++i)
-      table.add(c, "ertl", ertl, sparsities[i], c.published[i], c.published[i]);
+      table.add(c, "ertl", ertl, sparsities[i], c.published[i], c.asked.empty() ? 0 : c.published[i]);
     // His figures 8 and 10: where new connections come from matters most where there are fewest.
     TrainOptions random = ertl;
     random.evolve = Evolve::set;

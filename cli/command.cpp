@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <map>
 
+template class nlohmann::basic_json<>;
+
 namespace filigree::cli {
 
 namespace {

@@ -23,6 +23,8 @@ if(FILIGREE_SANITIZE)
   # The plainest SIMD target and the widest; the release build's tests run them all.
   target_compile_definitions(filigree_sanitized INTERFACE
     "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX2|HWY_AVX3_DL)")
+else()  # only processors of 2006 and 2007 stop at SSSE3; they take the plainest
+  target_compile_definitions(filigree_options INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
 endif()
 
 # filigree_room(NAME [LINKS ...]): src/NAME as an object library, without its tests (*_test.cpp) and what they share

@@ -27,19 +27,21 @@ TrainOptions preset_options(const std::string& name) {
   if (name == "ertl") {  // Ertl, tables 1 and 2: plain gradient descent on sigmoid + squared error
     o.batch = 512;
     o.optimizer = Optimizer::sgd;
-    o.lr = 0.5;  // his η = 1 / (2 · batch) multiplies the sum over the batch; ours the mean
+    o.lr =
+        1;  // his η = 1 / (2 · batch) multiplies a sum, of squares that are not halved; ours a mean of halves
     o.schedule = Schedule::constant;
-    o.warmup_epochs = 0;
+    o.warmup_epochs = 20;  // without, some classes die in the first steps
+    o.scaling = Scaling::unit;
     o.loss = Loss::mse;
     o.clip_norm = 0;
-    o.distribution = Distribution::uniform;
+    o.distribution = Distribution::er;  // uniform leaves 26 connections to ten classes at 99 %
     o.init = Initial::ertl;
     o.evolve = Evolve::ertl;
     o.update_every = 100;
     o.threshold = 0.01;
     o.threshold_share = 0.001;
     o.stop_evolving = 1;
-    o.epochs = 300;  // he does not say; plain gradient descent is still gaining at 100
+    o.epochs = 600;  // he does not say; plain gradient descent still gains at 300
     return o;
   }
   throw std::invalid_argument(fmt::format("there is no preset '{}'; there are ertl, best and fast", name));
