@@ -19,7 +19,7 @@ struct ChallengeBenchArguments {
   bool all = false, no_peers = false;
 };
 
-nlohmann::json to_json(const ChallengeBench& bench) {
+nlohmann::json bench_json(const ChallengeBench& bench) {
   nlohmann::json rows = nlohmann::json::array();
   for (const BenchRow& row : bench.rows)
     rows.push_back({{"name", row.name},
@@ -104,7 +104,7 @@ int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
                  figure(published.wang_v100), figure(published.xy_a6000), figure(published.snicit_a6000));
       std::fflush(stdout);
     }
-    sizes.push_back(to_json(bench));
+    sizes.push_back(bench_json(bench));
   }
   common.write_json({{"sizes", sizes}});
   return right ? 0 : 1;
@@ -122,7 +122,7 @@ int run_challenge_bench(ChallengeBenchArguments& arguments, const Context& conte
     bench = bench_challenge(options, display.observer(context.stop));
   }
   if (!arguments.common.quiet) print_bench(bench);
-  arguments.common.write_json(to_json(bench));
+  arguments.common.write_json(bench_json(bench));
   return all_right(bench) ? 0 : 1;
 }
 

@@ -29,7 +29,7 @@ nlohmann::json or_null(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
-nlohmann::json to_json(const TrainingBench& bench) {
+nlohmann::json bench_json(const TrainingBench& bench) {
   nlohmann::json rows = nlohmann::json::array(), thread_rows = rows, memory = rows, evolution = rows,
                  wide = rows;
   for (const TrainingRow& row : bench.rows)
@@ -132,7 +132,7 @@ int run_training_bench(TrainingArguments& arguments, const Context& context) {
     bench = bench_training(options, display.observer(context.stop));
   }
   if (!arguments.common.quiet) print_bench(bench, arguments.curve);
-  arguments.common.write_json(to_json(bench));
+  arguments.common.write_json(bench_json(bench));
   return 0;
 }
 
@@ -142,7 +142,7 @@ struct AccuracyArguments {
   bool no_ertl = false, no_dense = false;
 };
 
-std::string percent(double share) {
+std::string percent_or_dash(double share) {
   return share > 0 ? fmt::format("{:.2f}", 100 * share) : std::string("–");
 }
 
@@ -168,8 +168,8 @@ int run_accuracy_bench(AccuracyArguments& arguments, const Context& context) {
       if (!quiet)
         fmt::print("{:<14} {:<20} {:<20} {:>8} {:>11} {:>7} {:>15} {:>7} {:>9} {:>8.0f}\n", row.data,
                    row.network, row.method, sparsity_text(row.sparsity), with_commas(row.connections),
-                   percent(row.mean), percent(*low) + "–" + percent(*high), percent(row.asked),
-                   percent(row.published), row.seconds);
+                   percent_or_dash(row.mean), percent_or_dash(*low) + "–" + percent_or_dash(*high),
+                   percent_or_dash(row.asked), percent_or_dash(row.published), row.seconds);
       std::fflush(stdout);
       rows.push_back({{"data", row.data},
                       {"network", row.network},

@@ -8,7 +8,7 @@ namespace filigree::cli {
 
 namespace {
 
-struct Arguments {
+struct ChallengeRunArguments {
   Common common;
   ChallengeArguments challenge;
   ChallengeOptions options;
@@ -16,7 +16,7 @@ struct Arguments {
   std::string engine = "compiled", check = "auto", write_categories;
 };
 
-int run(Arguments& arguments, const Context& context) {
+int run_challenge(ChallengeRunArguments& arguments, const Context& context) {
   arguments.common.prepare();
   if (!arguments.write_categories.empty())
     arguments.write_categories = output_file(arguments.write_categories);
@@ -42,7 +42,7 @@ int run(Arguments& arguments, const Context& context) {
 }  // namespace
 
 Run add_challenge(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ChallengeRunArguments>();
   CLI::App* command =
       app.add_subcommand("challenge", "run the Sparse DNN Graph Challenge and check the answer");
   arguments->challenge.add_network_to(*command, "layers [120, or as many as --data has]");
@@ -74,7 +74,7 @@ Run add_challenge(CLI::App& app) {
                    "write the categories, as the official lists")
       ->type_name("FILE");
   arguments->common.add_to(*command);
-  return [arguments](const Context& context) { return run(*arguments, context); };
+  return [arguments](const Context& context) { return run_challenge(*arguments, context); };
 }
 
 }  // namespace filigree::cli

@@ -10,13 +10,13 @@ namespace filigree::cli {
 
 namespace {
 
-struct Arguments {
+struct CompileArguments {
   Common common;
   ModelArguments model;
   std::string out;
 };
 
-int run(Arguments& arguments, const Context& context) {
+int run_compile(CompileArguments& arguments, const Context& context) {
   arguments.common.prepare();
   if (!arguments.out.empty()) arguments.out = output_file(arguments.out);
   const Network network = arguments.model.load();
@@ -53,13 +53,13 @@ int run(Arguments& arguments, const Context& context) {
 }  // namespace
 
 Run add_compile(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompileArguments>();
   CLI::App* command =
       app.add_subcommand("compile", "rewrite a network exactly: fewer neurons and connections, same outputs");
   arguments->model.add_to(*command)->required();
   command->add_option("--out", arguments->out, "write the compiled model to this file")->type_name("FILE");
   arguments->common.add_to(*command);
-  return [arguments](const Context& context) { return run(*arguments, context); };
+  return [arguments](const Context& context) { return run_compile(*arguments, context); };
 }
 
 }  // namespace filigree::cli

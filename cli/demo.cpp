@@ -64,7 +64,7 @@ nlohmann::json run_training(const Common& common, const Context& context) {
       {"test_accuracy", trained.test_accuracy}, {"nnz", trained.connections}, {"seconds", trained.seconds}};
 }
 
-int run(Common& common, const Context& context) {
+int run_demo(Common& common, const Context& context) {
   common.prepare();
   if (!common.quiet)
     fmt::print(
@@ -119,7 +119,7 @@ Run add_demo(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("demo", "see it work: the 1024×120 challenge, checked, and a short sparse training");
   common->add_to(*command);
-  return [common](const Context& context) { return run(*common, context); };
+  return [common](const Context& context) { return run_demo(*common, context); };
 }
 
 }  // namespace filigree::cli

@@ -11,14 +11,14 @@ namespace filigree::cli {
 
 namespace {
 
-struct Arguments {
+struct EvalArguments {
   Common common;
   ModelArguments model;
   DataArguments data;
   std::string part = "test";
 };
 
-int run(Arguments& arguments, const Context& context) {
+int run_eval(EvalArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
   const Network network = arguments.model.load();
@@ -67,14 +67,14 @@ int run(Arguments& arguments, const Context& context) {
 }  // namespace
 
 Run add_eval(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command = app.add_subcommand("eval", "how well a model does on a data set");
   arguments->model.add_to(*command)->required();
   arguments->data.add_to(*command)->required();
   command->add_option("--part", arguments->part, "which rows: train or test [test]")
       ->check(CLI::IsMember({"train", "test"}));
   arguments->common.add_to(*command);
-  return [arguments](const Context& context) { return run(*arguments, context); };
+  return [arguments](const Context& context) { return run_eval(*arguments, context); };
 }
 
 }  // namespace filigree::cli

@@ -12,13 +12,13 @@ namespace filigree::cli {
 
 namespace {
 
-struct Arguments {
+struct FetchArguments {
   Common common;
   std::string name;
   FetchOptions options;
 };
 
-int run(Arguments& arguments, const Context& context) {
+int run_fetch(FetchArguments& arguments, const Context& context) {
   arguments.common.prepare();
   FetchResult result;
   try {
@@ -47,7 +47,7 @@ int run(Arguments& arguments, const Context& context) {
 }  // namespace
 
 Run add_fetch(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<FetchArguments>();
   CLI::App* command =
       app.add_subcommand("fetch", "download a public data set, resumed if it was cut off, and check it");
   command->add_option("name", arguments->name, "mnist, fashion or higgs (2.8 GB)")
@@ -60,7 +60,7 @@ Run add_fetch(CLI::App& app) {
                    "http(s) address of a directory to fetch from, instead of the built-in ones")
       ->type_name("URL");
   arguments->common.add_to(*command);
-  return [arguments](const Context& context) { return run(*arguments, context); };
+  return [arguments](const Context& context) { return run_fetch(*arguments, context); };
 }
 
 }  // namespace filigree::cli

@@ -10,7 +10,7 @@ namespace filigree::cli {
 
 namespace {
 
-struct Arguments {
+struct GenerateArguments {
   Common common;
   ChallengeArguments challenge;
   std::string out;
@@ -19,11 +19,11 @@ struct Arguments {
 
 struct Subcommand {
   CLI::App* app;
-  std::shared_ptr<Arguments> arguments;
+  std::shared_ptr<GenerateArguments> arguments;
 };
 
-int run(Arguments& arguments, const Context& context, const std::string& what,
-        const std::function<void(const ChallengeInputs&, const Observer&)>& write) {
+int run_generate(GenerateArguments& arguments, const Context& context, const std::string& what,
+                 const std::function<void(const ChallengeInputs&, const Observer&)>& write) {
   arguments.common.prepare();
   if (what != "challenge files") arguments.out = output_file(arguments.out);
   const ChallengeInputs source = arguments.challenge.parsed();
@@ -48,7 +48,7 @@ Run add_generate(CLI::App& app) {
       app.add_subcommand("generate", "make RadiX-Net networks, challenge images, official files");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help, const char* target) {
-    auto arguments = std::make_shared<Arguments>();
+    auto arguments = std::make_shared<GenerateArguments>();
     CLI::App* sub = command->add_subcommand(name, help);
     arguments->challenge.add_network_to(*sub, "layers [120]");
     if (std::string_view(name) != "network") arguments->challenge.add_images_to(*sub);
@@ -64,20 +64,22 @@ Run add_generate(CLI::App& app) {
 
   return [=](const Context& context) {
     if (network.app->parsed())
-      return run(*network.arguments, context, "network",
-                 [&](const ChallengeInputs& source, const Observer& observer) {
-                   save(radix_net(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed),
-                        network.arguments->out, observer);
-                 });
+      return run_generate(
+          *network.arguments, context, "network",
+          [&](const ChallengeInputs& source, const Observer& observer) {
+            save(radix_net(source.neurons, source.layers == 0 ? 120 : source.layers, source.seed),
+                 network.arguments->out, observer);
+          });
     if (images.app->parsed())
-      return run(*images.arguments, context, "images",
-                 [&](const ChallengeInputs& source, const Observer& observer) {
-                   write_challenge_images(source, images.arguments->out, observer);
-                 });
-    return run(*files.arguments, context, "challenge files",
-               [&](const ChallengeInputs& source, const Observer& observer) {
-                 write_challenge_files(source, files.arguments->out, files.arguments->gzip, observer);
-               });
+      return run_generate(*images.arguments, context, "images",
+                          [&](const ChallengeInputs& source, const Observer& observer) {
+                            write_challenge_images(source, images.arguments->out, observer);
+                          });
+    return run_generate(*files.arguments, context, "challenge files",
+                        [&](const ChallengeInputs& source, const Observer& observer) {
+                          write_challenge_files(source, files.arguments->out, files.arguments->gzip,
+                                                observer);
+                        });
   };
 }
 

@@ -9,7 +9,7 @@ namespace filigree::cli {
 
 namespace {
 
-struct Arguments {
+struct InfoArguments {
   Common common;
   ModelArguments model;
   bool all = false;
@@ -24,7 +24,7 @@ std::string activation_text(const LayerInfo& layer) {
   return std::string(activation_name(layer.activation));
 }
 
-int run(Arguments& arguments, const Context& context) {
+int run_info(InfoArguments& arguments, const Context& context) {
   arguments.common.prepare();
   const Common& common = arguments.common;
   if (arguments.model.path.empty()) {
@@ -101,12 +101,12 @@ int run(Arguments& arguments, const Context& context) {
 }  // namespace
 
 Run add_info(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InfoArguments>();
   CLI::App* command = app.add_subcommand("info", "what is in a model, or, without one, what machine this is");
   arguments->model.add_to(*command);
   command->add_flag("--all", arguments->all, "list every layer");
   arguments->common.add_to(*command);
-  return [arguments](const Context& context) { return run(*arguments, context); };
+  return [arguments](const Context& context) { return run_info(*arguments, context); };
 }
 
 }  // namespace filigree::cli

@@ -12,14 +12,14 @@ namespace filigree::cli {
 
 namespace {
 
-struct Arguments {
+struct PredictArguments {
   Common common;
   ModelArguments model;
   std::string input, out;
   bool raw = false;
 };
 
-int run(Arguments& arguments, const Context& context) {
+int run_predict(PredictArguments& arguments, const Context& context) {
   Common& common = arguments.common;
   common.prepare();
   if (arguments.out == "-") common.quiet = true;  // the predictions alone, for the next program in the pipe
@@ -50,7 +50,7 @@ int run(Arguments& arguments, const Context& context) {
 }  // namespace
 
 Run add_predict(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PredictArguments>();
   CLI::App* command = app.add_subcommand("predict", "what a model says about the rows of a file");
   arguments->model.add_to(*command)->required();
   command->add_option("--input", arguments->input, "rows of inputs: idx, npy or CSV without labels")
@@ -61,7 +61,7 @@ Run add_predict(CLI::App& app) {
       ->type_name("FILE");
   command->add_flag("--raw", arguments->raw, "the network's outputs instead of probabilities");
   arguments->common.add_to(*command);
-  return [arguments](const Context& context) { return run(*arguments, context); };
+  return [arguments](const Context& context) { return run_predict(*arguments, context); };
 }
 
 }  // namespace filigree::cli

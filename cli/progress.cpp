@@ -11,13 +11,6 @@
 
 namespace filigree::cli {
 
-namespace {
-
-constexpr double kBarInterval = 0.1;    // seconds between two drawings
-constexpr double kLineInterval = 10.0;  // between two lines where there is no terminal
-
-}  // namespace
-
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -8,6 +8,9 @@
 
 namespace filigree::cli {
 
+constexpr double kBarInterval = 0.1;    // seconds between two drawings
+constexpr double kLineInterval = 10.0;  // between two lines where there is no terminal
+
 int terminal_width();                  // of standard error
 double now();                          // seconds
 std::string duration(double seconds);  // "12 s", "1:32 min"

@@ -23,7 +23,7 @@ struct SettingArgument {
   CLI::Option* option = nullptr;
 };
 
-struct Arguments {
+struct TrainArguments {
   Common common;
   DataArguments data;
   std::vector<std::unique_ptr<SettingArgument>> settings;
@@ -45,7 +45,7 @@ CLI::Validator allowed(const std::function<void(const std::string&)>& attempt) {
       "");
 }
 
-void add_flag(CLI::App& app, Arguments& arguments, const SettingInfo& info, bool value) {
+void add_flag(CLI::App& app, TrainArguments& arguments, const SettingInfo& info, bool value) {
   auto& setting = arguments.settings.emplace_back(std::make_unique<SettingArgument>());
   setting->name = info.name;
   setting->text = value ? "true" : "false";
@@ -55,7 +55,7 @@ void add_flag(CLI::App& app, Arguments& arguments, const SettingInfo& info, bool
   setting->option->group(setting->text == info.standard ? "" : std::string(info.group));
 }
 
-void add_setting(CLI::App& app, Arguments& arguments, const SettingInfo& info) {
+void add_setting(CLI::App& app, TrainArguments& arguments, const SettingInfo& info) {
   if (info.yes_or_no) {
     add_flag(app, arguments, info, true);
     add_flag(app, arguments, info, false);
@@ -77,7 +77,7 @@ void add_setting(CLI::App& app, Arguments& arguments, const SettingInfo& info) {
 }
 
 // Defaults, then the preset, then the file, then the command line.
-TrainConfig settings_of(const Arguments& arguments) {
+TrainConfig settings_of(const TrainArguments& arguments) {
   TrainConfig config;
   if (!arguments.preset.empty()) {
     config.options = preset_options(arguments.preset);
@@ -150,7 +150,7 @@ nlohmann::json run_json(const TrainRun& run, const Data& data, const DataOptions
           {"processor", processor_name()}};
 }
 
-TrainRun run_training(const Arguments& arguments, const Data& data, const TrainOptions& options,
+TrainRun run_training(const TrainArguments& arguments, const Data& data, const TrainOptions& options,
                       const RunDirectory& directory, const Context& context) {
   TrainView view(arguments.common.quiet, directory.test_every_epoch);
   try {
@@ -172,7 +172,7 @@ std::string evolution_text(const TrainOptions& options) {
   return fmt::format("evolving by {}", word(options.evolve));
 }
 
-int run(Arguments& arguments, const Context& context) {
+int run_train(TrainArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
   TrainConfig config = settings_of(arguments);
@@ -203,7 +203,7 @@ int run(Arguments& arguments, const Context& context) {
 }  // namespace
 
 Run add_train(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command =
       app.add_subcommand("train", "train a network that is sparse from the first step to the last");
   arguments->data.add_to(*command);
@@ -225,7 +225,7 @@ Run add_train(CLI::App& app) {
                     "test after every epoch, for curves; no choice depends on it");
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos()) add_setting(*command, *arguments, info);
-  return [arguments](const Context& context) { return run(*arguments, context); };
+  return [arguments](const Context& context) { return run_train(*arguments, context); };
 }
 
 }  // namespace filigree::cli

@@ -13,9 +13,6 @@ namespace filigree::cli {
 
 namespace {
 
-constexpr double kLiveInterval = 0.1;   // seconds between two drawings
-constexpr double kLineInterval = 10.0;  // between two lines where there is no terminal
-
 std::string percent(double share) {
   return std::isnan(share) ? "–" : fmt::format("{:.2f} %", 100 * share);
 }
@@ -45,7 +42,7 @@ void TrainView::clear() {
 
 void TrainView::show(const StepReport& step) {
   const double time = now();
-  if (time - shown_at_ < (terminal_ ? kLiveInterval : kLineInterval)) return;
+  if (time - shown_at_ < (terminal_ ? kBarInterval : kLineInterval)) return;
   shown_at_ = time;
   const std::string left = fmt::format("epoch {}/{}", step.epoch, step.epochs);
   const double share = step.steps > 0 ? static_cast<double>(step.step) / static_cast<double>(step.steps) : 0;
