@@ -341,8 +341,8 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
     keep.emplace_back(layer.connections(), std::uint8_t{1});
     before += layer.connections();
   }
-  // What was lost when the last evolution had ended, and nothing has found since.
   if (options.free_lost && options.evolve == Evolve::ertl) mark_costless(layers, *record, keep);
+  // What was lost when the last evolution had ended, and nothing has found since.
   if (options.free_lost) mark_lost(layers, keep);
   if (global && options.evolve != Evolve::ertl) {
     drop_globally(layers, fraction, keep);

@@ -27,8 +27,7 @@ TrainOptions preset_options(const std::string& name) {
   if (name == "ertl") {  // Ertl, tables 1 and 2: plain gradient descent on sigmoid + squared error
     o.batch = 512;
     o.optimizer = Optimizer::sgd;
-    o.lr =
-        1;  // his η = 1 / (2 · batch) multiplies a sum, of squares that are not halved; ours a mean of halves
+    o.lr = 1;  // his η = 1 / (2 · batch), of a sum of squares; ours is of a mean of halved ones
     o.schedule = Schedule::step;  // a tenth for the last sixth: at his constant η the last epoch is a lottery
     o.step_epochs = 500;
     o.warmup_epochs = 20;  // without, some classes die in the first steps

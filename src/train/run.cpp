@@ -97,9 +97,8 @@ class Run {
     }
     if (!std::filesystem::exists(checkpoint_path(files)))
       fail(
-          "{0}: there is no checkpoint to resume from, as before the end of the first epoch; start again "
-          "with "
-          "--config {0}/config.toml --out {0}",
+          "{0}: there is no checkpoint to resume from, as before the end of the first epoch; "
+          "start again with --config {0}/config.toml --out {0}",
           files.directory.string());
     TrainState state = read_checkpoint(checkpoint_path(files), options);
     check_same_settings(options, state.options, checkpoint_path(files));
