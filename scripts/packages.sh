@@ -6,8 +6,8 @@ set -euo pipefail
 build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libfmt-dev libcli11-dev nlohmann-json3-dev
        zlib1g-dev libzstd-dev libfftw3-dev libgraphblas-dev libeigen3-dev libdnnl-dev libtomlplusplus-dev
        libcurl4-openssl-dev libssl-dev dataset-fashion-mnist"
-tests="libgtest-dev libgmock-dev librapidcheck-dev clang-format"
-lint="clang-tidy clang libclang-rt-dev"
+tests="libgtest-dev libgmock-dev librapidcheck-dev clang-format clang libclang-rt-dev libomp-dev llvm"
+lint="clang-tidy"
 
 case "${1:-build}" in
   build) wanted="$build" ;;

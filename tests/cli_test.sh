@@ -71,7 +71,7 @@ case $2 in
     ;;
   challenge)
     for engine in plain compiled; do
-      run 0 challenge --neurons 256 --layers 30 --inputs 3000 --engine $engine --repeat 3 --check full \
+      run 0 challenge --neurons 256 --layers 30 --inputs 1500 --engine $engine --repeat 3 --check full \
             --json "$work/$engine.json" --write-categories "$work/$engine.tsv"
       says out "against the double-precision reference: the same"
       for field in neurons layers inputs connections engine threads seconds seconds_all rate load_seconds \
@@ -83,7 +83,7 @@ case $2 in
     check cmp "$work/plain.tsv" "$work/compiled.tsv"
     check test -s "$work/plain.tsv"
     for option in --no-filter --no-merge-rows "--memory-limit 3MiB" "--threads 1" "--threads 3"; do
-      run 0 challenge --neurons 256 --layers 30 --inputs 3000 --engine plain $option --write-categories "$work/o.tsv"
+      run 0 challenge --neurons 256 --layers 30 --inputs 1500 --engine plain $option --write-categories "$work/o.tsv"
       check cmp "$work/plain.tsv" "$work/o.tsv"
     done
     run 0 challenge --neurons 256 --layers 5 --inputs 100 --quiet
@@ -297,8 +297,10 @@ case $2 in
     run 1 train --data digits:200 --network 784-16-10 --epochs 1 --json "$work/no/such/place"; says err "$work/no"
     ;;
   train-resume)
-    # About a second of work even where syncing files costs nothing, so that the stop comes in its middle.
-    settings="--data digits:4000 --network 784-256-256-10 --epochs 20 --validation 0.1 --dropout 0.1 --update-every 20"
+    # About a second of work even where syncing files costs nothing, so that the stop comes in its middle: 4000 rows,
+    # or fewer if the build says so because it is slow.
+    rows=${FILIGREE_RESUME_ROWS:-4000}
+    settings="--data digits:$rows --network 784-256-256-10 --epochs 20 --validation 0.1 --dropout 0.1 --update-every 20"
     run 0 train $settings --out "$work/whole" --quiet
     # Stopped by Ctrl-C after a few epochs, then continued: the same network, bit for bit.
     "$program" train $settings --out "$work/halved" > "$work/out" 2> "$work/err" &
@@ -316,7 +318,7 @@ case $2 in
     check test "$(wc -l < "$work/halved/metrics.jsonl")" -lt 20
     # Other settings than those it began with are refused, and leave it as it is.
     run 1 train --resume "$work/halved" --lr 0.5; says err lr
-    run 1 train --resume "$work/halved" --data digits:4001; says err "other data"
+    run 1 train --resume "$work/halved" --data digits:$((rows + 1)); says err "other data"
     run 0 train --resume "$work/halved" --lr 0.1 --json "$work/r.json"
     check cmp "$work/whole/model.safetensors" "$work/halved/model.safetensors"
     check test "$(wc -l < "$work/halved/metrics.jsonl")" -eq 20

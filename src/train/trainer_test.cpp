@@ -46,11 +46,11 @@ TEST(Trainer, GivesTheSameBitsForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   for (const Kind kind : kKinds) {
     for (const bool dense : {false, true}) {
-      const Dataset data = random_data(kind, 250, 60, 5, 1);
+      const Dataset data = random_data(kind, 150, 60, 5, 1);
       TrainOptions options = options_for(data);
       options.network = {60, 200, 150, 5};  // blocks of parameters and of growth for several threads
       options.dense = dense;
-      options.batch = 100;  // and a last one of 50
+      options.batch = 60;  // and a last one of 30
       options.slices = 3;
       options.growth_batches = 2;
       options.optimizer = Optimizer::adam;
