@@ -38,26 +38,75 @@ std::vector<float> read_repeated(const TensorFile& file, const std::string& tens
   return {values.begin(), values.end()};
 }
 
-std::vector<Index> read_columns(const TensorFile& file, const std::string& tensor) {
-  if (file.at(tensor).dtype == DType::u16) {
-    const auto narrow = file.get<std::uint16_t>(tensor);
-    return {narrow.begin(), narrow.end()};
+// Stored in the smallest type that holds them all; `Widest` otherwise.
+template <typename Widest>
+std::vector<Widest> read_integers(const TensorFile& file, const std::string& tensor) {
+  const auto widened = [&]<typename Stored>(Stored) {
+    const auto stored = file.get<Stored>(tensor);
+    return std::vector<Widest>(stored.begin(), stored.end());
+  };
+  switch (file.at(tensor).dtype) {
+    case DType::u8:
+      return widened(std::uint8_t{});
+    case DType::u16:
+      return widened(std::uint16_t{});
+    case DType::u32:
+      if constexpr (sizeof(Widest) > 4) return widened(std::uint32_t{});
+      [[fallthrough]];
+    default:
+      return widened(Widest{});
   }
-  const auto wide = file.get<std::int32_t>(tensor);
-  return {wide.begin(), wide.end()};
+}
+
+// Views of integers in the smallest type that holds them; keeps what the views borrow.
+class Narrowed {
+ public:
+  template <typename Widest>
+  TensorView view(const std::vector<Widest>& values, Widest largest) {
+    if (largest <= 0xff) return keep(bytes_, values);
+    if (largest <= 0xffff) return keep(shorts_, values);
+    if constexpr (sizeof(Widest) > 4)
+      if (largest <= 0xffffffff) return keep(words_, values);
+    return tensor_view(std::span(values));
+  }
+
+ private:
+  template <typename Stored, typename Widest>
+  static TensorView keep(std::list<std::vector<Stored>>& kept, const std::vector<Widest>& values) {
+    kept.emplace_back(values.begin(), values.end());
+    return tensor_view(std::span<const Stored>(kept.back()));
+  }
+
+  std::list<std::vector<std::uint8_t>> bytes_;
+  std::list<std::vector<std::uint16_t>> shorts_;
+  std::list<std::vector<std::uint32_t>> words_;
+};
+
+// A layer with all its connections has no places in the file: its values are a matrix.
+CsrMatrix read_weights(const TensorFile& file, const std::string& prefix, Index inputs) {
+  CsrMatrix weights;
+  if (!file.contains(prefix + "column")) {
+    const Shape& shape = file.at(prefix + "value").shape;
+    if (shape.size() != 2 || shape[0] > 0x7fffffff || shape[1] != static_cast<std::uint64_t>(inputs))
+      fail("{}: {}value has shape [{}]; without a column tensor it must be [outputs, {}]", file.name(),
+           prefix, fmt::join(shape, ", "), inputs);
+    const auto values = file.get<float>(prefix + "value");
+    return full_matrix(static_cast<Index>(shape[0]), inputs, {values.begin(), values.end()});
+  }
+  weights.row_begin = read_integers<Offset>(file, prefix + "row_begin");
+  if (weights.row_begin.empty()) fail("{}: {}row_begin is empty", file.name(), prefix);
+  weights.rows = static_cast<Index>(std::min<std::size_t>(weights.row_begin.size() - 1, 0x7fffffff));
+  weights.cols = inputs;
+  weights.column = read_integers<Index>(file, prefix + "column");
+  weights.value = read_repeated(file, prefix + "value", weights.column.size());
+  return weights;
 }
 
 Layer read_layer(const TensorFile& file, std::size_t l) {
   const std::string prefix = fmt::format("layers.{}.", l);
   Layer layer;
-  const auto row_begin = file.get<std::int64_t>(prefix + "row_begin");
-  if (row_begin.empty()) fail("{}: {}row_begin is empty", file.name(), prefix);
-  layer.weights.rows = static_cast<Index>(std::min<std::size_t>(row_begin.size() - 1, 0x7fffffff));
-  layer.weights.cols = parse<Index>(file, prefix + "inputs");
-  layer.weights.row_begin.assign(row_begin.begin(), row_begin.end());
-  layer.weights.column = read_columns(file, prefix + "column");
-  layer.weights.value = read_repeated(file, prefix + "value", layer.weights.column.size());
-  layer.bias = read_repeated(file, prefix + "bias", row_begin.size() - 1);
+  layer.weights = read_weights(file, prefix, parse<Index>(file, prefix + "inputs"));
+  layer.bias = read_repeated(file, prefix + "bias", static_cast<std::size_t>(layer.weights.rows));
   const std::string& activation = file.metadata(prefix + "activation");
   const auto known = std::ranges::find(kActivationNames, activation);
   if (known == kActivationNames.end())
@@ -103,8 +152,10 @@ Model read_model(Source source) {
   for (std::size_t l = 0; l < layers; ++l) {
     model.layers.push_back(read_layer(file, l));
     validate(model.layers.back(), fmt::format("{}: layer {}", file.name(), l + 1));
-    for (const char* part : {"row_begin", "column", "value", "bias"})
-      file.release(fmt::format("layers.{}.{}", l, part));
+    for (const char* part : {"row_begin", "column", "value", "bias"}) {
+      const std::string tensor = fmt::format("layers.{}.{}", l, part);
+      if (file.contains(tensor)) file.release(tensor);
+    }
   }
   if (file.contains("input_of")) {
     const auto input_of = file.get<std::int32_t>("input_of");
@@ -138,7 +189,7 @@ Model read_model(Source source) {
 void write_model(const std::filesystem::path& path, const Model& model) {
   Metadata metadata{{"format", kFormat}, {"layers", std::to_string(model.layers.size())}};
   std::map<std::string, TensorView> tensors;
-  std::list<std::vector<std::uint16_t>> narrow;  // keeps what the views borrow
+  Narrowed narrowed;
   const auto repeated = [](const std::vector<float>& values) {
     const bool same = std::ranges::all_of(values, [&](float v) { return v == values[0]; });
     return std::span(values).first(same ? std::min<std::size_t>(1, values.size()) : values.size());
@@ -151,14 +202,16 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     metadata[prefix + "cap"] = fmt::format("{}", layer.cap);
     if (layer.activation == Activation::leaky_relu)
       metadata[prefix + "slope"] = fmt::format("{}", layer.slope);
-    tensors[prefix + "row_begin"] = tensor_view(std::span(layer.weights.row_begin));
-    if (layer.inputs() <= 65536) {
-      narrow.emplace_back(layer.weights.column.begin(), layer.weights.column.end());
-      tensors[prefix + "column"] = tensor_view(std::span<const std::uint16_t>(narrow.back()));
+    const CsrMatrix& weights = layer.weights;
+    if (is_full(weights.view())) {
+      tensors[prefix + "value"] =
+          tensor_view(std::span(weights.value),
+                      {static_cast<std::uint64_t>(weights.rows), static_cast<std::uint64_t>(weights.cols)});
     } else {
-      tensors[prefix + "column"] = tensor_view(std::span(layer.weights.column));
+      tensors[prefix + "row_begin"] = narrowed.view(weights.row_begin, weights.row_begin.back());
+      tensors[prefix + "column"] = narrowed.view(weights.column, layer.inputs() - 1);
+      tensors[prefix + "value"] = tensor_view(std::span<const float>(repeated(weights.value)));
     }
-    tensors[prefix + "value"] = tensor_view(std::span<const float>(repeated(layer.weights.value)));
     tensors[prefix + "bias"] = tensor_view(std::span<const float>(repeated(layer.bias)));
   }
   if (!model.input_of.empty()) {

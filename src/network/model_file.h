@@ -31,8 +31,9 @@ struct Model {
   }
 };
 
-// Per layer K, counted from 0: layers.K.row_begin (I64), .column (U16 if it fits, else I32), .value (F32; a
-// single one if all are equal), .bias (F32; a single one if all are equal). input.mean and input.scale (F32)
+// Per layer K, counted from 0: layers.K.row_begin and .column (the smallest of U8, U16, U32, I32 and I64 that
+// fits), .value (F32; a single one if all are equal), .bias (the same). A layer with all its connections has
+// neither row_begin nor column: its value is a matrix [outputs, inputs]. input.mean and input.scale (F32)
 // where inputs are scaled, class.label (I32) where classes are not called 0, 1, …. The metadata holds the
 // format's name and version, the loss, and per layer the inputs, the activation, the cap, and the slope of a
 // leaky-relu.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "io/challenge_files.h"
+#include "io/safetensors.h"
 #include "io/test_files.h"
 #include "network/challenge.h"
 #include "network/model_file.h"
@@ -198,6 +199,56 @@ TEST(ModelFile, StoresUniformNetworksInTwoBytesPerConnection) {
   write_model(dir / "m.safetensors", model);
   EXPECT_LT(std::filesystem::file_size(dir / "m.safetensors"), 1024 * 32 * 2 + 1024 * 8 + 1024u);
   EXPECT_EQ(read_model(dir / "m.safetensors").layers, model.layers);
+}
+
+TEST(ModelFile, StoresPlacesInTheSmallestTypeThatFits) {
+  const TestDirectory dir;
+  const auto path = dir / "m.safetensors";
+  // Connections by the widths of their columns and of row_begin: one row with all inputs of the last few.
+  const auto types = [&](Index inputs, Index connections) {
+    Model model;
+    Layer layer;
+    layer.weights = {1, inputs, {0, connections}, {}, {}};
+    for (Index c = 0; c < connections; ++c) {
+      layer.weights.column.push_back(inputs - connections + c);
+      layer.weights.value.push_back(static_cast<float>(c + 1));
+    }
+    layer.bias = {0};
+    model.layers = {layer};
+    write_model(path, model);
+    EXPECT_EQ(read_model(path).layers, model.layers) << inputs << ' ' << connections;
+    const TensorFile file = read_safetensors(Source(path));
+    return fmt::format("{} {}", dtype_name(file.at("layers.0.column").dtype),
+                       dtype_name(file.at("layers.0.row_begin").dtype));
+  };
+  EXPECT_EQ(types(256, 255), "U8 U8");
+  EXPECT_EQ(types(257, 255), "U16 U8");
+  EXPECT_EQ(types(65536, 256), "U16 U16");
+  EXPECT_EQ(types(65537, 65535), "I32 U16");
+  EXPECT_EQ(types(65537, 65536), "I32 U32");
+}
+
+TEST(ModelFile, StoresAFullLayerAsAMatrix) {
+  const TestDirectory dir;
+  const auto path = dir / "m.safetensors";
+  Model model;
+  Layer layer;
+  layer.weights = full_matrix(3, 2, {1, 2, 3, 4, 5, 6});
+  layer.bias = {1, 2, 3};
+  model.layers = {layer};
+  write_model(path, model);
+  EXPECT_EQ(read_model(path).layers, model.layers);
+  const TensorFile file = read_safetensors(Source(path));
+  EXPECT_FALSE(file.contains("layers.0.column"));
+  EXPECT_EQ(file.at("layers.0.value").shape, (Shape{3, 2}));
+  // A matrix that does not fit the layer's inputs, and values without places.
+  for (const Shape& shape : {Shape{2, 3}, Shape{6}}) {
+    const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+    write_safetensors(path, file.metadata(),
+                      {{"layers.0.value", tensor_view(std::span(values), shape)},
+                       {"layers.0.bias", tensor_view(std::span(values).first(3))}});
+    EXPECT_NE(error_of([&] { read_model(path); }).find("layers.0.value has shape ["), std::string::npos);
+  }
 }
 
 TEST(ModelFile, RefusesDamage) {

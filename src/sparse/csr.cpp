@@ -1,4 +1,4 @@
-// CSR: validation, and transposition by counting.
+// CSR: validation, full matrices, and transposition by counting.
 #include "sparse/csr.h"
 
 #include <numeric>
@@ -13,6 +13,23 @@ void validate(const CsrView& m, std::string_view what) {
   if (m.value.size() != m.column.size()) {
     fail("{}: {} values for {} entries", what, m.value.size(), m.column.size());
   }
+}
+
+CsrMatrix full_matrix(Index rows, Index cols, std::vector<float> value) {
+  CsrMatrix m;
+  m.rows = rows;
+  m.cols = cols;
+  m.row_begin.resize(static_cast<std::size_t>(rows) + 1);
+  for (std::size_t r = 0; r < m.row_begin.size(); ++r) m.row_begin[r] = static_cast<Offset>(r) * cols;
+  m.column.resize(value.size());
+  for (Index r = 0; r < rows; ++r)
+    std::iota(m.column.begin() + m.row_begin[r], m.column.begin() + m.row_begin[r + 1], 0);
+  m.value = std::move(value);
+  return m;
+}
+
+bool is_full(const CsrView& m) {
+  return m.rows > 0 && m.cols > 0 && m.nnz() == static_cast<Offset>(m.rows) * m.cols;
 }
 
 CsrMatrix transpose(const CsrView& m) {

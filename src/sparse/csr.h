@@ -43,6 +43,10 @@ struct CsrMatrix {
 // Values may be anything, NaN and infinities included: a reader that forbids them says so itself.
 void validate(const CsrView& matrix, std::string_view what = "CSR matrix");
 
+// A matrix with every entry there is: `value` is rows × cols, row-major.
+CsrMatrix full_matrix(Index rows, Index cols, std::vector<float> value);
+bool is_full(const CsrView& matrix);  // and not empty
+
 // Rows become columns, in time linear in rows + columns + entries. Keeps explicit zeros.
 CsrMatrix transpose(const CsrView& matrix);
 

@@ -90,5 +90,14 @@ TEST(CsrTranspose, IsSoundAndItsOwnInverse) {
   }));
 }
 
+TEST(FullMatrix, HasEveryEntryInItsPlace) {
+  const CsrMatrix m = full_matrix(2, 3, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(m, (CsrMatrix{2, 3, {0, 3, 6}, {0, 1, 2, 0, 1, 2}, {1, 2, 3, 4, 5, 6}}));
+  EXPECT_TRUE(is_full(m.view()));
+  EXPECT_FALSE(is_full(small().view()));
+  EXPECT_FALSE(is_full(CsrMatrix{}.view()));
+  EXPECT_FALSE(is_full(full_matrix(3, 0, {}).view()));
+}
+
 }  // namespace
 }  // namespace filigree

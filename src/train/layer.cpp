@@ -1,7 +1,5 @@
 #include "train/layer.h"
 
-#include <numeric>
-
 namespace filigree {
 
 namespace {
@@ -41,17 +39,7 @@ void resize_state(TrainLayer& layer, Optimizer optimizer, std::size_t slices) {
 Layer to_layer(const TrainLayer& layer) {
   Layer result;
   if (layer.dense) {
-    CsrMatrix& w = result.weights;
-    w.rows = layer.outputs;
-    w.cols = layer.inputs;
-    w.row_begin.resize(static_cast<std::size_t>(layer.outputs) + 1);
-    for (std::size_t r = 0; r < w.row_begin.size(); ++r)
-      w.row_begin[r] = static_cast<Offset>(r) * static_cast<Offset>(layer.inputs);
-    w.column.resize(layer.value.size());
-    for (Index r = 0; r < layer.outputs; ++r)
-      std::iota(w.column.begin() + w.row_begin[static_cast<std::size_t>(r)],
-                w.column.begin() + w.row_begin[static_cast<std::size_t>(r) + 1], 0);
-    w.value = layer.value;
+    result.weights = full_matrix(layer.outputs, layer.inputs, layer.value);
   } else {
     result.weights = to_csr(layer.pattern, layer.value);
     if (layer.by_input) result.weights = transpose(result.weights.view());
