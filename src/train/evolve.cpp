@@ -7,50 +7,12 @@
 #include <numeric>
 
 #include "base/parallel.h"
-#include "kernels/activation.h"
-#include "train/growth.h"
+#include "train/connections.h"
 #include "train/topology.h"
 
 namespace filigree {
 
 namespace {
-
-using Keep = std::vector<std::uint8_t>;  // per connection: stays
-
-std::size_t count_kept(const Keep& keep) {
-  return static_cast<std::size_t>(std::count(keep.begin(), keep.end(), std::uint8_t{1}));
-}
-
-// Calls visit(output, input, entry) for each connection.
-template <typename Visit>
-void for_each_connection(const TrainLayer& layer, const Visit& visit) {
-  for (std::size_t r = 0; r < static_cast<std::size_t>(layer.pattern.rows); ++r)
-    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
-      layer.by_input ? visit(std::size_t{layer.pattern.column[e]}, r, e)
-                     : visit(r, std::size_t{layer.pattern.column[e]}, e);
-}
-
-// Which hidden neurons have an input, and which a reader, counting connections that stay. Index [l][n]:
-// neuron n of the outputs of layer l.
-struct Ends {
-  std::vector<std::vector<std::uint8_t>> fed, read;
-
-  Ends(const std::vector<TrainLayer>& layers, const std::vector<Keep>& keep) {
-    for (const TrainLayer& layer : layers) {
-      fed.emplace_back(static_cast<std::size_t>(layer.outputs), std::uint8_t{layer.dense});
-      read.emplace_back(static_cast<std::size_t>(layer.outputs), std::uint8_t{layer.dense});
-    }
-    std::ranges::fill(read.back(), std::uint8_t{1});
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      if (layers[l].dense) continue;
-      for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {
-        if (!keep.empty() && !keep[l][e]) return;
-        fed[l][output] = 1;
-        if (l > 0) read[l - 1][input] = 1;
-      });
-    }
-  }
-};
 
 // Marks the connections of hidden neurons whose cost was zero in every recorded sample: relus that never
 // fired. No gradient reaches them, so they would stay as they are for ever (Ertl, section 5.1).
@@ -65,31 +27,6 @@ void mark_costless(const std::vector<TrainLayer>& layers, const Record& record, 
     for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {
       if (here[output] || (l > 0 && below[input])) keep[l][e] = 0;
     });
-  }
-}
-
-// Marks the connections of neurons that have no input or no reader (Ertl, figure 11), and what only led to
-// those. A neuron without input is constant: what it gave its readers goes to their biases.
-void mark_lost(std::vector<TrainLayer>& layers, std::vector<Keep>& keep) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    const Ends ends(layers, keep);
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      TrainLayer& layer = layers[l];
-      for_each_connection(layer, [&](std::size_t output, std::size_t input, std::size_t e) {
-        if (!keep[l][e]) return;
-        const bool constant = l > 0 && !ends.fed[l - 1][input];
-        if (!constant && ends.read[l][output]) return;
-        if (constant) {
-          const TrainLayer& below = layers[l - 1];
-          layer.bias[output] +=
-              layer.value[e] * static_cast<float>(activation_reference(below.activation, below.slope, kNoCap,
-                                                                       below.bias[input]));
-        }
-        keep[l][e] = 0;
-        changed = true;
-      });
-    }
   }
 }
 
@@ -180,81 +117,6 @@ void drop_globally(std::vector<TrainLayer>& layers, double fraction, std::vector
   }
 }
 
-Pattern kept_pattern(const TrainLayer& layer, const Keep& keep) {
-  Pattern kept;
-  kept.rows = layer.pattern.rows;
-  kept.cols = layer.pattern.cols;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(kept.rows); ++r) {
-    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
-      if (keep[e]) kept.column.push_back(layer.pattern.column[e]);
-    kept.row_begin.push_back(static_cast<std::uint32_t>(kept.column.size()));
-  }
-  return kept;
-}
-
-// By row and column. Rows are short, so counting them first leaves little to sort.
-std::vector<Candidate> in_order_of_places(const std::vector<Candidate>& candidates, Index rows) {
-  std::vector<std::uint32_t> end(static_cast<std::size_t>(rows) + 1, 0);
-  for (const Candidate& c : candidates) ++end[c.row + 1];
-  std::partial_sum(end.begin(), end.end(), end.begin());
-  std::vector<Candidate> ordered(candidates.size());
-  for (const Candidate& c : candidates) ordered[end[c.row]++] = c;
-  std::uint32_t begin = 0;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); begin = end[r++])
-    std::sort(ordered.begin() + begin, ordered.begin() + end[r],
-              [](const Candidate& a, const Candidate& b) { return a.column < b.column; });
-  return ordered;
-}
-
-// The kept connections with their values and state, and the new ones among them in their order.
-void rebuild(TrainLayer& layer, const TrainOptions& options, const Keep& keep,
-             const std::vector<Candidate>& candidates, double lr, std::size_t slices) {
-  const std::vector<Candidate> grown = in_order_of_places(candidates, layer.pattern.rows);
-  Pattern pattern;
-  pattern.rows = layer.pattern.rows;
-  pattern.cols = layer.pattern.cols;
-  const std::size_t size = count_kept(keep) + grown.size();
-  pattern.column.reserve(size);
-  std::vector<float> value, first, second;
-  value.reserve(size);
-  first.reserve(layer.first.empty() ? 0 : size);
-  second.reserve(layer.second.empty() ? 0 : size);
-  auto next = grown.begin();
-  const auto append = [&](std::uint16_t column, float w, float m, float v) {
-    pattern.column.push_back(column);
-    value.push_back(w);
-    if (!layer.first.empty()) first.push_back(m);
-    if (!layer.second.empty()) second.push_back(v);
-  };
-  const auto append_grown = [&](std::uint32_t row, std::uint32_t before) {
-    for (; next != grown.end() && next->row == row && next->column < before; ++next) {
-      const double weight = options.evolve == Evolve::ertl ? -lr * next->gradient : 0.0;
-      append(static_cast<std::uint16_t>(next->column), static_cast<float>(weight), 0, 0);
-    }
-  };
-  for (std::uint32_t r = 0; r < static_cast<std::uint32_t>(pattern.rows); ++r) {
-    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e) {
-      if (!keep[e]) continue;
-      append_grown(r, layer.pattern.column[e]);
-      append(layer.pattern.column[e], layer.value[e], layer.first.empty() ? 0 : layer.first[e],
-             layer.second.empty() ? 0 : layer.second[e]);
-    }
-    append_grown(r, ~0u);
-    pattern.row_begin.push_back(static_cast<std::uint32_t>(pattern.column.size()));
-  }
-  index_rows(pattern);
-  layer.pattern = std::move(pattern);
-  layer.value = std::move(value);
-  layer.first = std::move(first);
-  layer.second = std::move(second);
-  if (layer.transposed.rows > 0) {
-    layer.transposed = transpose(layer.pattern);
-    layer.transposed_value.resize(layer.transposed.nnz());
-  }
-  resize_state(layer, options.optimizer, slices);
-  refresh_transposed(layer);
-}
-
 // Up to `count` new connections of one layer.
 std::vector<Candidate> choose(const TrainLayer& layer, const Record::LayerRecord* record,
                               const Record* samples, const TrainOptions& options, const DataRows& data,
@@ -323,24 +185,13 @@ Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
   return std::llround(first + (last - first) * done);
 }
 
-Index count_dead(const std::vector<TrainLayer>& layers) {
-  const Ends ends(layers, {});
-  Index dead = 0;
-  for (std::size_t l = 0; l + 1 < layers.size(); ++l)
-    for (std::size_t n = 0; n < ends.fed[l].size(); ++n) dead += !ends.fed[l][n] || !ends.read[l][n];
-  return dead;
-}
-
 Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
                  const Record* record, const DataRows& data, std::size_t slices) {
   const double fraction = drop_fraction(options, moment);
   const bool global = options.redistribute == Redistribute::global;
-  std::vector<Keep> keep;
+  std::vector<Keep> keep = keep_all(layers);
   std::size_t before = 0;
-  for (const TrainLayer& layer : layers) {
-    keep.emplace_back(layer.connections(), std::uint8_t{1});
-    before += layer.connections();
-  }
+  for (const TrainLayer& layer : layers) before += layer.connections();
   if (options.free_lost && options.evolve == Evolve::ertl) mark_costless(layers, *record, keep);
   // What was lost when the last evolution had ended, and nothing has found since.
   if (options.free_lost) mark_lost(layers, keep);
@@ -417,13 +268,14 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
     const std::vector<std::size_t> rest = shares(total - found, weight, room);
     for (std::size_t l = 0; l < layers.size(); ++l) count[l] = used[l] + rest[l];
   }
+  const double rate = options.evolve == Evolve::ertl ? -moment.lr : 0.0;
   parallel_for(layers.size(), 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t l = first; l < last; ++l) {
       Random random = random_stream(options.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
       if (grown[l].size() < count[l])
         choose_at_random(taken[l], count[l] - grown[l].size(), random, grown[l]);
       if (dropped[l] > 0 || !grown[l].empty())
-        rebuild(layers[l], options, keep[l], grown[l], moment.lr, slices);
+        rebuild(layers[l], keep[l], grown[l], rate, options.optimizer, slices);
     }
   });
   for (const std::vector<Candidate>& candidates : grown)

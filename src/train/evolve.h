@@ -22,9 +22,6 @@ double drop_fraction(const TrainOptions& options, const Moment& moment);
 // Connections the network should have after this evolution (they change with final_sparsity only).
 Offset wanted_connections(const TrainOptions& options, const Moment& moment);
 
-// Neurons of hidden layers that have no input or no reader. Layers are counted by their outputs.
-Index count_dead(const std::vector<TrainLayer>& layers);
-
 // `record` holds the samples whose gradients decide what grows; none is needed for Evolve::set.
 Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
                  const Record* record, const DataRows& data, std::size_t slices);

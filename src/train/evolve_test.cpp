@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/random.h"
+#include "train/connections.h"
 #include "train/test_training.h"
 #include "train/topology.h"
 

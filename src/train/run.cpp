@@ -7,7 +7,7 @@
 #include "base/system.h"
 #include "io/atomic_file.h"
 #include "train/config.h"
-#include "train/evolve.h"
+#include "train/connections.h"
 #include "train/trainer.h"
 
 namespace filigree {

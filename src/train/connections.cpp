@@ -1,0 +1,149 @@
+#include "train/connections.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/activation.h"
+
+namespace filigree {
+
+namespace {
+
+// Which hidden neurons have an input, and which a reader, counting connections that stay. Index [l][n]:
+// neuron n of the outputs of layer l.
+struct Ends {
+  std::vector<std::vector<std::uint8_t>> fed, read;
+
+  Ends(const std::vector<TrainLayer>& layers, const std::vector<Keep>& keep) {
+    for (const TrainLayer& layer : layers) {
+      fed.emplace_back(static_cast<std::size_t>(layer.outputs), std::uint8_t{layer.dense});
+      read.emplace_back(static_cast<std::size_t>(layer.outputs), std::uint8_t{layer.dense});
+    }
+    std::ranges::fill(read.back(), std::uint8_t{1});
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      if (layers[l].dense) continue;
+      for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {
+        if (!keep.empty() && !keep[l][e]) return;
+        fed[l][output] = 1;
+        if (l > 0) read[l - 1][input] = 1;
+      });
+    }
+  }
+};
+
+// By row and column. Rows are short, so counting them first leaves little to sort.
+std::vector<Candidate> in_order_of_places(const std::vector<Candidate>& candidates, Index rows) {
+  std::vector<std::uint32_t> end(static_cast<std::size_t>(rows) + 1, 0);
+  for (const Candidate& c : candidates) ++end[c.row + 1];
+  std::partial_sum(end.begin(), end.end(), end.begin());
+  std::vector<Candidate> ordered(candidates.size());
+  for (const Candidate& c : candidates) ordered[end[c.row]++] = c;
+  std::uint32_t begin = 0;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); begin = end[r++])
+    std::sort(ordered.begin() + begin, ordered.begin() + end[r],
+              [](const Candidate& a, const Candidate& b) { return a.column < b.column; });
+  return ordered;
+}
+
+}  // namespace
+
+std::vector<Keep> keep_all(const std::vector<TrainLayer>& layers) {
+  std::vector<Keep> keep;
+  for (const TrainLayer& layer : layers) keep.emplace_back(layer.connections(), std::uint8_t{1});
+  return keep;
+}
+
+std::size_t count_kept(const Keep& keep) {
+  return static_cast<std::size_t>(std::count(keep.begin(), keep.end(), std::uint8_t{1}));
+}
+
+Index count_dead(const std::vector<TrainLayer>& layers) {
+  const Ends ends(layers, {});
+  Index dead = 0;
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l)
+    for (std::size_t n = 0; n < ends.fed[l].size(); ++n) dead += !ends.fed[l][n] || !ends.read[l][n];
+  return dead;
+}
+
+void mark_lost(std::vector<TrainLayer>& layers, std::vector<Keep>& keep) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    const Ends ends(layers, keep);
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      TrainLayer& layer = layers[l];
+      for_each_connection(layer, [&](std::size_t output, std::size_t input, std::size_t e) {
+        if (!keep[l][e]) return;
+        const bool constant = l > 0 && !ends.fed[l - 1][input];
+        if (!constant && ends.read[l][output]) return;
+        if (constant) {
+          const TrainLayer& below = layers[l - 1];
+          layer.bias[output] +=
+              layer.value[e] * static_cast<float>(activation_reference(below.activation, below.slope, kNoCap,
+                                                                       below.bias[input]));
+        }
+        keep[l][e] = 0;
+        changed = true;
+      });
+    }
+  }
+}
+
+Pattern kept_pattern(const TrainLayer& layer, const Keep& keep) {
+  Pattern kept;
+  kept.rows = layer.pattern.rows;
+  kept.cols = layer.pattern.cols;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(kept.rows); ++r) {
+    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
+      if (keep[e]) kept.column.push_back(layer.pattern.column[e]);
+    kept.row_begin.push_back(static_cast<std::uint32_t>(kept.column.size()));
+  }
+  return kept;
+}
+
+void rebuild(TrainLayer& layer, const Keep& keep, const std::vector<Candidate>& candidates, double rate,
+             Optimizer optimizer, std::size_t slices) {
+  const std::vector<Candidate> grown = in_order_of_places(candidates, layer.pattern.rows);
+  Pattern pattern;
+  pattern.rows = layer.pattern.rows;
+  pattern.cols = layer.pattern.cols;
+  const std::size_t size = count_kept(keep) + grown.size();
+  pattern.column.reserve(size);
+  std::vector<float> value, first, second;
+  value.reserve(size);
+  first.reserve(layer.first.empty() ? 0 : size);
+  second.reserve(layer.second.empty() ? 0 : size);
+  auto next = grown.begin();
+  const auto append = [&](std::uint16_t column, float w, float m, float v) {
+    pattern.column.push_back(column);
+    value.push_back(w);
+    if (!layer.first.empty()) first.push_back(m);
+    if (!layer.second.empty()) second.push_back(v);
+  };
+  const auto append_grown = [&](std::uint32_t row, std::uint32_t before) {
+    for (; next != grown.end() && next->row == row && next->column < before; ++next)
+      append(static_cast<std::uint16_t>(next->column), static_cast<float>(rate * next->gradient), 0, 0);
+  };
+  for (std::uint32_t r = 0; r < static_cast<std::uint32_t>(pattern.rows); ++r) {
+    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e) {
+      if (!keep[e]) continue;
+      append_grown(r, layer.pattern.column[e]);
+      append(layer.pattern.column[e], layer.value[e], layer.first.empty() ? 0 : layer.first[e],
+             layer.second.empty() ? 0 : layer.second[e]);
+    }
+    append_grown(r, ~0u);
+    pattern.row_begin.push_back(static_cast<std::uint32_t>(pattern.column.size()));
+  }
+  index_rows(pattern);
+  layer.pattern = std::move(pattern);
+  layer.value = std::move(value);
+  layer.first = std::move(first);
+  layer.second = std::move(second);
+  if (layer.transposed.rows > 0) {
+    layer.transposed = transpose(layer.pattern);
+    layer.transposed_value.resize(layer.transposed.nnz());
+  }
+  resize_state(layer, optimizer, slices);
+  refresh_transposed(layer);
+}
+
+}  // namespace filigree
