@@ -32,6 +32,7 @@ TrainOptions preset_options(const std::string& name) {
     o.step_epochs = 500;
     o.warmup_epochs = 20;  // without, some classes die in the first steps
     o.scaling = Scaling::unit;
+    o.input_dropout = 0.05;  // 0.4 to 1.4 points on validation rows, most where there are many connections
     o.loss = Loss::mse;
     o.clip_norm = 0;
     o.distribution = Distribution::er;  // uniform leaves 26 connections to ten classes at 99 %
