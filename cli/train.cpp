@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -27,7 +28,7 @@ struct TrainArguments {
   Common common;
   DataArguments data;
   std::vector<std::unique_ptr<SettingArgument>> settings;
-  std::string preset, config, out, resume;
+  std::string preset, config, out, resume, start;
   bool test_every_epoch = false;
 };
 
@@ -152,8 +153,11 @@ nlohmann::json run_json(const TrainRun& run, const Data& data, const DataOptions
 
 TrainRun run_training(const TrainArguments& arguments, const Data& data, const TrainOptions& options,
                       const RunDirectory& directory, const Context& context) {
+  const std::optional<Network> start =
+      arguments.start.empty() ? std::nullopt : std::optional(load(arguments.start));
   TrainView view(arguments.common.quiet, directory.test_every_epoch);
   try {
+    if (start) return train_from(*start, data, options, directory, view.observer(context.stop));
     return train(data, options, directory, view.observer(context.stop));
   } catch (const Cancelled&) {
     if (directory.path.empty()) throw Error("interrupted; nothing is kept without --out RUN");
@@ -168,7 +172,9 @@ std::string sparsity_text(const TrainOptions& options) {
 }
 
 std::string evolution_text(const TrainOptions& options) {
-  if (options.evolve == Evolve::none) return "with a fixed topology";
+  if (options.evolve == Evolve::none || options.dense) return "with a fixed topology";
+  if (options.evolve == Evolve::prune)
+    return fmt::format("pruned by {} to {:g} %", word(options.prune_by), 100 * options.final_sparsity);
   return fmt::format("evolving by {}", word(options.evolve));
 }
 
@@ -187,11 +193,13 @@ int run_train(TrainArguments& arguments, const Context& context) {
   if (options.network.empty())
     options.network = {data.features(), kHiddenNeurons, kHiddenNeurons, kHiddenNeurons, data.classes()};
   print_line(common, "data", data.describe());
-  print_line(
-      common, "network",
-      fmt::format(
-          "{}, {}", shape_text(options.network),
-          options.dense ? "dense" : fmt::format("{}, {}", sparsity_text(options), evolution_text(options))));
+  print_line(common, "network",
+             arguments.start.empty()
+                 ? fmt::format("{}, {}", shape_text(options.network),
+                               options.dense
+                                   ? "dense"
+                                   : fmt::format("{}, {}", sparsity_text(options), evolution_text(options)))
+                 : fmt::format("{}, {}", arguments.start, evolution_text(options)));
   print_line(common, "machine", fmt::format("{}, {}", processor_name(), threads_text(threads())));
   if (!common.quiet) std::fflush(stdout);
   const TrainRun result = run_training(arguments, data, options, directory, context);
@@ -216,15 +224,22 @@ Run add_train(CLI::App& app) {
   CLI::Option* out =
       command->add_option("--out", arguments->out, "directory for model, metrics, settings and checkpoints")
           ->type_name("RUN");
+  CLI::Option* start =
+      command->add_option("--start", arguments->start, "go on from this network instead of a new one")
+          ->type_name("MODEL");
   command->add_option("--resume", arguments->resume, "go on with the run in this directory")
       ->type_name("RUN")
       ->excludes(preset)
       ->excludes(config)
-      ->excludes(out);
+      ->excludes(out)
+      ->excludes(start);
   command->add_flag("--test-every-epoch", arguments->test_every_epoch,
                     "test after every epoch, for curves; no choice depends on it");
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos()) add_setting(*command, *arguments, info);
+  for (const char* of_the_network : {"--network", "--sparsity", "--distribution", "--densities", "--init",
+                                     "--activation", "--slope", "--scaling", "--loss"})
+    start->excludes(command->get_option(of_the_network));
   return [arguments](const Context& context) { return run_train(*arguments, context); };
 }
 

@@ -240,6 +240,21 @@ case $2 in
     run 0 train --data digits:200 --network 784-20-10 --epochs 1 --distribution densities --densities 0.5,0.25 \
           --json "$work/d.json"
     check grep -q '"connections": 7840' "$work/d.json"
+    # Going on from a network: the same one at a learning rate of zero, a smaller one if it is pruned.
+    run 0 train --data digits:200 --network 784-20-10 --epochs 2 --dense --out "$work/full"
+    run 0 train --data digits:200 --start "$work/full" --lr 0 --evolve none --epochs 1 --out "$work/same"
+    check cmp "$work/full/model.safetensors" "$work/same/model.safetensors"
+    run 0 train --data digits:200 --start "$work/full/model.safetensors" --evolve prune --final-sparsity 0.95 --update-every 1 \
+          --epochs 4 --out "$work/pruned" --json "$work/p.json"
+    says out "pruned by magnitude to 95 %"
+    check test "$(grep -o '"nnz": [0-9]*' "$work/p.json" | grep -o '[0-9]*')" -le 794
+    check test "$(stat -c %s "$work/full/model.safetensors")" -gt $((8 * $(stat -c %s "$work/pruned/model.safetensors")))
+    run 2 train --data digits:200 --start "$work/full" --network 784-16-10; says err --start
+    run 1 train --data digits:200 --start "$work/none"; says err none
+    run 1 train --data digits:200 --start "$work/full" --evolve prune; says err "final sparsity"
+    run 1 train --data digits:200 --start "$work/full" --evolve prune --final-sparsity 0.9999; says err "are the least"
+    run 1 train --data digits:200 --start "$work/full" --evolve prune --final-sparsity 0.9 --epochs 1; says err "nothing would be pruned"
+    run 1 train --data "csv:$work/t.csv" --start "$work/full"
     # Comma-separated tables.
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "$((i % 2)),$i,$((i * i))"; done > "$work/t.csv"
     run 0 train --data "csv:$work/t.csv" --epochs 2 --network 2-4-2 --batch 4 --sparsity 0.3 --test-share 0.25 --data-seed 3

@@ -27,7 +27,9 @@ struct DataOptions {
 enum class Distribution { uniform, er, densities };
 enum class Initial { he, glorot, ertl };
 enum class Scaling { standard, unit, none };
-enum class Evolve { none, set, rigl, ertl };
+enum class Evolve { none, set, rigl, ertl, prune };
+enum class PruneBy { magnitude, taylor, random };
+enum class PruneSchedule { cubic, once };
 enum class DropSchedule { cosine, linear, constant };
 enum class Redistribute { layer, global };
 enum class Optimizer { sgd, nesterov, adam, adamw };
@@ -55,7 +57,11 @@ struct TrainOptions {
   double stop_evolving = 0.75;      // share of all steps after which the topology stays
   std::int64_t growth_batches = 1;  // batches whose gradients are added up to choose what grows
   Redistribute redistribute = Redistribute::layer;
-  double final_sparsity = -1;      // reached by evolution, linearly until stop_evolving; negative: stays
+  double final_sparsity = -1;  // reached by evolution until stop_evolving, linearly, or as prune_schedule
+                               // says; negative: stays
+  PruneBy prune_by =
+      PruneBy::magnitude;  // prune: what goes first: the smallest |weight| or |weight · gradient|
+  PruneSchedule prune_schedule = PruneSchedule::cubic;  // prune: fast at first, or all before the first step
   bool free_lost = true;           // connections of neurons without inputs or readers, ertl: of those without
                                    // any cost as well, are dropped and regrown
   double threshold = 0.01;         // ertl: the first τ
@@ -123,7 +129,15 @@ struct Words<Scaling> {
 };
 template <>
 struct Words<Evolve> {
-  static constexpr std::array<std::string_view, 4> words = {"none", "set", "rigl", "ertl"};
+  static constexpr std::array<std::string_view, 5> words = {"none", "set", "rigl", "ertl", "prune"};
+};
+template <>
+struct Words<PruneBy> {
+  static constexpr std::array<std::string_view, 3> words = {"magnitude", "taylor", "random"};
+};
+template <>
+struct Words<PruneSchedule> {
+  static constexpr std::array<std::string_view, 2> words = {"cubic", "once"};
 };
 template <>
 struct Words<DropSchedule> {
@@ -183,6 +197,8 @@ void for_each_setting(Options& o, Visit&& visit) {
   visit("growth-batches", o.growth_batches);
   visit("redistribute", o.redistribute);
   visit("final-sparsity", o.final_sparsity);
+  visit("prune-by", o.prune_by);
+  visit("prune-schedule", o.prune_schedule);
   visit("free-lost", o.free_lost);
   visit("threshold", o.threshold);
   visit("threshold-share", o.threshold_share);

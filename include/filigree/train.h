@@ -61,6 +61,11 @@ struct RunDirectory {
 TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory& directory = {},
                const TrainObserver& observer = {});
 
+// Goes on from a network instead of beginning by chance: fine-tuning, pruning (Evolve::prune). Its shape,
+// densities, activations, loss and scaling of inputs take the place of those in `options`.
+TrainRun train_from(const Network& start, const Data& data, const TrainOptions& options,
+                    const RunDirectory& directory = {}, const TrainObserver& observer = {});
+
 // The settings behind a preset's name: "ertl", "best", "fast".
 TrainOptions preset_options(const std::string& name);
 

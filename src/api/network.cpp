@@ -111,14 +111,18 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   Model model = read_model(path);
   if (model.layers.front().inputs() == 0 && model.input_of.empty())
     fail("{}: the network has no inputs", path.string());
-  auto source = std::make_shared<MemoryLayers>(std::move(model.layers), path.string());
+  return from_model(std::move(model), path.string());
+}
+
+Network from_model(Model model, const std::string& description) {
+  auto source = std::make_shared<MemoryLayers>(std::move(model.layers), description);
   return Network(std::make_shared<Network::Impl>(
       Network::Impl{std::move(source), std::move(model.input_of), std::move(model.output_of),
                     std::move(model.output_constant), std::move(model.input_mean),
                     std::move(model.input_scale), std::move(model.loss), std::move(model.class_label)}));
 }
 
-void save(const Network& network, const std::filesystem::path& path, const Observer& observer) {
+Model to_model(const Network& network, const Observer& observer) {
   const Network::Impl& impl = network.impl();
   Model model{
       {},        impl.input_of,   impl.output_of, impl.output_constant, impl.input_mean, impl.input_scale,
@@ -129,7 +133,11 @@ void save(const Network& network, const std::filesystem::path& path, const Obser
     model.layers.push_back(impl.source->layer(l));
   }
   observer.report("layers", network.layers(), network.layers(), "layers");
-  write_model(path, model);
+  return model;
+}
+
+void save(const Network& network, const std::filesystem::path& path, const Observer& observer) {
+  write_model(path, to_model(network, observer));
 }
 
 }  // namespace filigree

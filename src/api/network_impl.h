@@ -7,6 +7,7 @@
 
 #include "filigree/network.h"
 #include "network/layer_source.h"
+#include "network/model_file.h"
 
 namespace filigree {
 
@@ -21,5 +22,9 @@ struct Network::Impl {
   std::string loss = {};
   std::vector<Index> class_label = {};
 };
+
+// All of a network, and back.
+Model to_model(const Network& network, const Observer& observer = {});
+Network from_model(Model model, const std::string& description);
 
 }  // namespace filigree

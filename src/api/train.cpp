@@ -9,13 +9,13 @@
 
 namespace filigree {
 
-TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory& directory,
-               const TrainObserver& observer) {
+namespace {
+
+TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& directory,
+             const TrainObserver& observer, const Model* start) {
   const Data::Impl& impl = data.impl();
-  TrainOptions complete = options;
-  if (complete.network.empty()) complete.network = {data.features(), 256, 256, 256, data.classes()};
   const RunFiles files{directory.path, directory.resume, directory.test_every_epoch, impl.options};
-  TrainOutcome outcome = run_training(impl.dataset, complete, files, observer);
+  TrainOutcome outcome = run_training(impl.dataset, options, files, observer, start);
   Model model = to_model(outcome.state, false);
   double all = 0;
   Offset connections = 0;
@@ -30,16 +30,7 @@ TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory
     seconds += epoch.seconds;
     evolve_seconds += epoch.evolve_seconds;
   }
-  auto source = std::make_shared<MemoryLayers>(std::move(model.layers), "trained on " + impl.dataset.name);
-  Network network(std::make_shared<Network::Impl>(Network::Impl{std::move(source),
-                                                                {},
-                                                                {},
-                                                                {},
-                                                                std::move(model.input_mean),
-                                                                std::move(model.input_scale),
-                                                                std::move(model.loss),
-                                                                std::move(model.class_label)}));
-  return {std::move(network),
+  return {from_model(std::move(model), "trained on " + impl.dataset.name),
           outcome.state.options,
           std::move(outcome.state.history),
           outcome.test_accuracy,
@@ -50,6 +41,21 @@ TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory
           evolve_seconds,
           std::move(layers),
           outcome.stopped_early};
+}
+
+}  // namespace
+
+TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory& directory,
+               const TrainObserver& observer) {
+  TrainOptions complete = options;
+  if (complete.network.empty()) complete.network = {data.features(), 256, 256, 256, data.classes()};
+  return run(data, complete, directory, observer, nullptr);
+}
+
+TrainRun train_from(const Network& start, const Data& data, const TrainOptions& options,
+                    const RunDirectory& directory, const TrainObserver& observer) {
+  const Model model = to_model(start);
+  return run(data, options, directory, observer, &model);
 }
 
 }  // namespace filigree

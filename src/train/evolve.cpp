@@ -169,6 +169,13 @@ double drop_fraction(const TrainOptions& options, const Moment& moment) {
   return 0;
 }
 
+double share_done(const TrainOptions& options, const Moment& moment) {
+  const std::int64_t evolutions = (moment.last_step - 1) / options.update_every;
+  if (evolutions < 1) return 1;
+  return std::min(1.0,
+                  static_cast<double>(moment.step) / static_cast<double>(evolutions * options.update_every));
+}
+
 Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
   double all = 0;
   for (std::size_t l = 0; l + 1 < options.network.size(); ++l)
@@ -176,13 +183,7 @@ Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
   const std::vector<Offset> start = connections_per_layer(options);
   const auto first = static_cast<double>(std::accumulate(start.begin(), start.end(), Offset{0}));
   const double last = options.final_sparsity >= 0 ? all * (1 - options.final_sparsity) : first;
-  // The end is reached by the last evolution, not at some step after it.
-  const std::int64_t evolutions = (moment.last_step - 1) / options.update_every;
-  const double done = evolutions > 0
-                          ? std::min(1.0, static_cast<double>(moment.step) /
-                                              static_cast<double>(evolutions * options.update_every))
-                          : 1;
-  return std::llround(first + (last - first) * done);
+  return std::llround(first + (last - first) * share_done(options, moment));
 }
 
 Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,

@@ -22,6 +22,9 @@ double drop_fraction(const TrainOptions& options, const Moment& moment);
 // Connections the network should have after this evolution (they change with final_sparsity only).
 Offset wanted_connections(const TrainOptions& options, const Moment& moment);
 
+// The end is reached by the last evolution, not at some step after it: the share of the way that is done.
+double share_done(const TrainOptions& options, const Moment& moment);
+
 // `record` holds the samples whose gradients decide what grows; none is needed for Evolve::set.
 Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
                  const Record* record, const DataRows& data, std::size_t slices);

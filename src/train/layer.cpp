@@ -50,4 +50,20 @@ Layer to_layer(const TrainLayer& layer) {
   return result;
 }
 
+void set_connections(TrainLayer& layer, const Layer& source, bool reads_neurons) {
+  layer.bias = source.bias;
+  layer.first.clear();
+  layer.second.clear();
+  if (layer.dense) {
+    layer.value = source.weights.value;
+    return;
+  }
+  const CsrMatrix weights = layer.by_input ? transpose(source.weights.view()) : source.weights;
+  layer.pattern = to_pattern(weights.view());
+  layer.value = weights.value;
+  if (reads_neurons) layer.transposed = transpose(layer.pattern);
+  layer.transposed_value.resize(layer.transposed.nnz());
+  refresh_transposed(layer);
+}
+
 }  // namespace filigree

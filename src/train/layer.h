@@ -52,4 +52,9 @@ void resize_state(TrainLayer& layer, Optimizer optimizer, std::size_t slices);
 
 Layer to_layer(const TrainLayer& layer);
 
+// The other way: connections, values and biases of `layer` become those of `source`, a layer of the same
+// shape, stored as `layer` says (dense, by_input). The optimizer's memory is of other connections and goes.
+// `reads_neurons`: it is above the first, and needs the transposed connections.
+void set_connections(TrainLayer& layer, const Layer& source, bool reads_neurons);
+
 }  // namespace filigree

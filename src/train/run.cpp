@@ -8,6 +8,7 @@
 #include "io/atomic_file.h"
 #include "train/config.h"
 #include "train/connections.h"
+#include "train/start.h"
 #include "train/trainer.h"
 
 namespace filigree {
@@ -46,8 +47,9 @@ void check_same_settings(const TrainOptions& asked, const TrainOptions& saved,
 
 class Run {
  public:
-  Run(const Dataset& data, const TrainOptions& options, const RunFiles& files, const TrainObserver& observer)
-      : data_(data), files_(files), observer_(observer), trainer_(start(data, options, files)) {
+  Run(const Dataset& data, const TrainOptions& options, const RunFiles& files, const TrainObserver& observer,
+      const Model* network)
+      : data_(data), files_(files), observer_(observer), trainer_(start(data, options, files, network)) {
     test_rows_.resize(static_cast<std::size_t>(data.test.rows));
     std::iota(test_rows_.begin(), test_rows_.end(), 0);
   }
@@ -83,7 +85,8 @@ class Run {
   }
 
  private:
-  static Trainer start(const Dataset& data, const TrainOptions& options, const RunFiles& files) {
+  static Trainer start(const Dataset& data, const TrainOptions& options, const RunFiles& files,
+                       const Model* network) {
     if (!files.resume) {
       if (!files.directory.empty()) {
         std::error_code error;
@@ -93,6 +96,7 @@ class Run {
           fail("{}: holds a run already; resume that one, or choose another directory",
                files.directory.string());
       }
+      if (network != nullptr) return Trainer(data, start_from(*network, data, options));
       return Trainer(data, options);
     }
     if (!std::filesystem::exists(checkpoint_path(files)))
@@ -233,23 +237,8 @@ class Run {
   // The network of the best epoch takes the place of the last one.
   void use_best() {
     TrainState& state = trainer_.state();
-    for (std::size_t l = 0; l < state.layers.size(); ++l) {
-      TrainLayer& layer = state.layers[l];
-      const Layer& best = state.best[l];
-      layer.bias = best.bias;
-      if (layer.dense) {
-        layer.value = best.weights.value;
-        continue;
-      }
-      const CsrMatrix weights = layer.by_input ? transpose(best.weights.view()) : best.weights;
-      layer.pattern = to_pattern(weights.view());
-      layer.value = weights.value;
-      if (l > 0) layer.transposed = transpose(layer.pattern);
-      layer.transposed_value.resize(layer.transposed.nnz());
-      refresh_transposed(layer);
-      layer.first.clear();  // moments of other connections
-      layer.second.clear();
-    }
+    for (std::size_t l = 0; l < state.layers.size(); ++l)
+      set_connections(state.layers[l], state.best[l], l > 0);
   }
 
   Offset connections() const {
@@ -281,8 +270,8 @@ class Run {
 }  // namespace
 
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
-                          const TrainObserver& observer) {
-  return Run(data, options, files, observer)();
+                          const TrainObserver& observer, const Model* start) {
+  return Run(data, options, files, observer, start)();
 }
 
 }  // namespace filigree

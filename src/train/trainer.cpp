@@ -10,8 +10,8 @@
 #include "base/parallel.h"
 #include "base/system.h"
 #include "kernels/packed.h"
-#include "train/evolve.h"
 #include "train/optimizer.h"
+#include "train/prune.h"
 #include "train/settings.h"
 #include "train/topology.h"
 
@@ -50,6 +50,8 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
          word(options.distribution));
   if (options.final_sparsity >= 0 && (options.dense || options.evolve == Evolve::none))
     fail("a final sparsity of {} is reached by evolution, but there is none", options.final_sparsity);
+  if (options.evolve == Evolve::prune && options.final_sparsity < 0)
+    fail("pruning needs a final sparsity to reach");
   if (options.final_sparsity >= 0 && options.distribution != Distribution::densities) {
     TrainOptions last = options;
     last.sparsity = options.final_sparsity;
@@ -105,6 +107,7 @@ Trainer::Trainer(const Dataset& data, const TrainOptions& options)
   state_.layers = make_layers(options, data.train.sparse(), slices_);
   split_rows();
   state_.scaling = input_scaling(options.scaling, data.train, train_rows_);
+  check_pruning();
   make_passes();
 }
 
@@ -121,6 +124,7 @@ Trainer::Trainer(const Dataset& data, TrainState state)
   split_rows();
   if (state_.step_in_epoch > steps_per_epoch())
     fail("step {} of an epoch of {} steps", state_.step_in_epoch, steps_per_epoch());
+  check_pruning();
   make_passes();
 }
 
@@ -139,6 +143,16 @@ void Trainer::split_rows() {
     std::sort(validation_rows_.begin(), validation_rows_.end());
   }
   if (train_rows_.empty()) fail("{} has no rows to train on", data_.name);
+}
+
+void Trainer::check_pruning() const {
+  const TrainOptions& o = state_.options;
+  if (o.evolve != Evolve::prune) return;
+  const Moment now = moment();
+  kept_connections(state_.layers, o, {now.last_step, now.last_step, 0});
+  if (o.prune_schedule == PruneSchedule::cubic && (now.last_step - 1) / o.update_every < 1)
+    fail("nothing would be pruned: {} steps, of which {} % may prune, end before step {} (update-every)",
+         total_steps(), 100 * o.stop_evolving, o.update_every);
 }
 
 void Trainer::make_passes() {
@@ -198,32 +212,52 @@ LossSum Trainer::run_slices(std::span<const Index> rows, std::uint64_t key, Reco
 bool Trainer::evolves_now() const {
   const TrainOptions& o = state_.options;
   if (o.evolve == Evolve::none || o.dense || state_.step % o.update_every != 0) return false;
+  if (o.evolve == Evolve::prune && o.prune_schedule == PruneSchedule::once) return false;
   return static_cast<double>(state_.step) < o.stop_evolving * static_cast<double>(total_steps());
+}
+
+void Trainer::add_batches(std::int64_t first, Record* record) {
+  const TrainOptions& o = state_.options;
+  const auto batch = static_cast<std::size_t>(o.batch);
+  const std::size_t padded = (batch + kLanes - 1) / kLanes * kLanes;
+  Random random = random_stream(o.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
+  for (std::int64_t i = first; i < o.growth_batches; ++i) {
+    std::vector<Index> rows(batch);
+    for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
+    run_slices(rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(static_cast<std::uint64_t>(i))),
+               record, static_cast<std::size_t>(i) * padded);
+  }
+}
+
+Moment Trainer::moment() const {
+  return {
+      state_.step,
+      static_cast<std::int64_t>(std::ceil(state_.options.stop_evolving * static_cast<double>(total_steps()))),
+      learning_rate()};
 }
 
 void Trainer::evolve_now(Record* record) {
   const TrainOptions& o = state_.options;
   const double started = seconds_now();
-  if (record != nullptr) {
-    // Further batches, drawn at random: their gradients are added up with those of the batch just trained on.
-    const auto batch = static_cast<std::size_t>(o.batch);
-    const std::size_t padded = (batch + kLanes - 1) / kLanes * kLanes;
-    Random random = random_stream(o.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
-    for (std::int64_t i = 1; i < o.growth_batches; ++i) {
-      std::vector<Index> rows(batch);
-      for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
-      run_slices(rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(static_cast<std::uint64_t>(i))),
-                 record, static_cast<std::size_t>(i) * padded);
-    }
-    if (o.growth_batches > 1)  // they are not trained on
-      for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
+  if (record != nullptr && o.growth_batches > 1) {
+    add_batches(1, record);  // the batch just trained on is the first
+    for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
   }
-  const Moment moment{
-      state_.step, static_cast<std::int64_t>(std::ceil(o.stop_evolving * static_cast<double>(total_steps()))),
-      learning_rate()};
-  const Evolution evolution = evolve(state_.layers, o, moment, record, data_.train, slices_);
+  const Evolution evolution = evolve(state_.layers, o, moment(), record, data_.train, slices_);
   state_.epoch.dropped += evolution.dropped;
   state_.epoch.grown += evolution.grown;
+  state_.epoch.evolve_seconds += seconds_now() - started;
+}
+
+void Trainer::prune_now() {
+  const TrainOptions& o = state_.options;
+  const double started = seconds_now();
+  if (o.prune_by == PruneBy::taylor) {
+    add_batches(0, nullptr);
+    combine_gradients(state_.layers);
+  }
+  state_.epoch.dropped += prune(state_.layers, o, moment(), slices_).dropped;
+  for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
   state_.epoch.evolve_seconds += seconds_now() - started;
 }
 
@@ -244,10 +278,12 @@ void Trainer::step(std::span<const Index> rows) {
   const double lr = learning_rate();
   const std::uint64_t key = mix64(o.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
                                                  mix64(static_cast<std::uint64_t>(Stream::dropout))));
+  const bool prunes = o.evolve == Evolve::prune;
+  if (prunes && o.prune_schedule == PruneSchedule::once && state_.step == 0) prune_now();
   ++state_.step;
   const bool evolves = evolves_now();
   Record* record = nullptr;
-  if (evolves && o.evolve != Evolve::set) {
+  if (evolves && o.evolve != Evolve::set && !prunes) {
     const std::size_t padded = (static_cast<std::size_t>(o.batch) + kLanes - 1) / kLanes * kLanes;
     const std::size_t samples = padded * static_cast<std::size_t>(o.growth_batches);
     // Kept between evolutions (its pages cost more than what is written to them), and made anew where a short
@@ -266,7 +302,11 @@ void Trainer::step(std::span<const Index> rows) {
   state_.epoch.train_loss += sum.loss;
   state_.epoch.train_accuracy += static_cast<double>(sum.correct);
   state_.epoch.lr = lr;
-  if (evolves) evolve_now(record);
+  if (!evolves) return;
+  if (prunes)
+    prune_now();
+  else
+    evolve_now(record);
 }
 
 LossSum Trainer::evaluate(const DataRows& data, std::span<const Index> rows) {

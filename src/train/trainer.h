@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "train/evolve.h"
 #include "train/pass.h"
 #include "train/state.h"
 
@@ -41,10 +42,15 @@ class Trainer {
 
  private:
   void split_rows();
+  void check_pruning() const;
   void make_passes();
   LossSum run_slices(std::span<const Index> rows, std::uint64_t key, Record* record, std::size_t first);
   bool evolves_now() const;
   void evolve_now(Record* record);
+  void prune_now();
+  // Further batches, drawn at random, from the `first` on: their gradients are added up, but not trained on.
+  void add_batches(std::int64_t first, Record* record);
+  Moment moment() const;
   [[noreturn]] void report_not_finite(double loss) const;
 
   const Dataset& data_;
@@ -69,8 +75,9 @@ struct TrainOutcome {
   double test_accuracy = 0, test_loss = 0;  // NaN without a test part
 };
 
-// A whole run. Throws Cancelled after observer.stop, once the checkpoint is written.
+// A whole run. Throws Cancelled after observer.stop, once the checkpoint is written. `start`: the network to
+// go on from, see start.h; a run that is resumed has it already.
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
-                          const TrainObserver& observer);
+                          const TrainObserver& observer, const Model* start = nullptr);
 
 }  // namespace filigree

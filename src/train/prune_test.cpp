@@ -1,0 +1,228 @@
+// Tests of pruning and of runs that go on from a given network.
+#include "train/prune.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "io/test_files.h"
+#include "train/connections.h"
+#include "train/start.h"
+#include "train/test_training.h"
+#include "train/topology.h"
+#include "train/trainer.h"
+
+namespace filigree {
+namespace {
+
+TrainOptions pruning(std::vector<Index> network, double from, double to) {
+  TrainOptions options;
+  options.network = std::move(network);
+  options.sparsity = from;
+  options.distribution = Distribution::uniform;
+  options.evolve = Evolve::prune;
+  options.final_sparsity = to;
+  options.redistribute = Redistribute::global;
+  options.free_lost = false;
+  options.update_every = 10;
+  return options;
+}
+
+std::size_t connections(const std::vector<TrainLayer>& layers) {
+  std::size_t sum = 0;
+  for (const TrainLayer& layer : layers) sum += layer.connections();
+  return sum;
+}
+
+constexpr Moment kEnd{1000, 1000, 0.1};
+
+TEST(Prune, FollowsTheCubicScheduleAndEndsAtItsTarget) {
+  const TrainOptions options = pruning({40, 30, 20}, 0.2, 0.9);
+  std::vector<TrainLayer> layers = make_layers(options, false, 1);
+  const double all = 40 * 30 + 30 * 20;
+  for (std::int64_t step = 10; step < 1000; step += 10) {
+    prune(layers, options, {step, 1000, 0.1}, 1);
+    const double left = 1 - static_cast<double>(step) / 990;
+    const double sparsity = 0.9 + (0.2 - 0.9) * left * left * left;
+    EXPECT_NEAR(static_cast<double>(connections(layers)), all * (1 - sparsity), 2) << step;
+  }
+  EXPECT_EQ(connections(layers), 180u);
+}
+
+TEST(Prune, TakesTheSmallestWeightsWhereverTheyAreAndLeavesTheOthersAsTheyWere) {
+  rc::check([] {
+    TrainOptions options = pruning({*rc::gen::inRange(5, 30), *rc::gen::inRange(5, 30), 4}, 0.1, 0.7);
+    options.seed = *rc::gen::arbitrary<std::uint64_t>();
+    options.prune_schedule = PruneSchedule::once;
+    options.redistribute = *rc::gen::element(Redistribute::layer, Redistribute::global);
+    options.optimizer = *rc::gen::element(Optimizer::sgd, Optimizer::nesterov, Optimizer::adam);
+    std::vector<TrainLayer> layers = make_layers(options, *rc::gen::arbitrary<bool>(), 2);
+    for (TrainLayer& layer : layers)
+      for (std::size_t e = 0; e < layer.first.size(); ++e) layer.first[e] = 2 * layer.value[e];
+    const std::vector<TrainLayer> before = layers;
+    const Evolution evolution = prune(layers, options, kEnd, 2);
+    RC_ASSERT(evolution.grown == 0);
+    RC_ASSERT(connections(before) - connections(layers) == static_cast<std::size_t>(evolution.dropped));
+    float largest_gone = 0, smallest_left = INFINITY;
+    for (std::size_t l = 0; l < layers.size(); ++l) {
+      validate(layers[l].pattern, "pattern");
+      RC_ASSERT(layers[l].connections() >= static_cast<std::size_t>(4));
+      std::vector<float> old(layers[l].capacity(), NAN);
+      for (const Link& link : links(before[l]))
+        old[link.output * static_cast<std::size_t>(layers[l].inputs) + link.input] =
+            before[l].value[link.entry];
+      float gone = 0, left = INFINITY;
+      for (const Link& link : links(layers[l])) {
+        float& was = old[link.output * static_cast<std::size_t>(layers[l].inputs) + link.input];
+        RC_ASSERT(was == layers[l].value[link.entry]);
+        if (!layers[l].first.empty()) RC_ASSERT(layers[l].first[link.entry] == 2 * was);
+        left = std::min(left, std::fabs(was));
+        was = NAN;
+      }
+      for (const float was : old)
+        if (!std::isnan(was)) gone = std::max(gone, std::fabs(was));
+      if (options.redistribute == Redistribute::layer) RC_ASSERT(gone <= left);
+      if (layers[l].connections() > 4) largest_gone = std::max(largest_gone, gone);
+      if (layers[l].connections() > 4) smallest_left = std::min(smallest_left, left);
+    }
+    if (options.redistribute == Redistribute::global) RC_ASSERT(largest_gone <= smallest_left);
+  });
+}
+
+TEST(Prune, ByTaylorTakesWhatMattersLeastToTheLoss) {
+  TrainOptions options = pruning({10, 8, 4}, 0, 0.5);
+  options.prune_by = PruneBy::taylor;
+  options.prune_schedule = PruneSchedule::once;
+  std::vector<TrainLayer> layers = make_layers(options, false, 1);
+  for (TrainLayer& layer : layers)  // the larger a weight, the less it matters
+    for (std::size_t e = 0; e < layer.connections(); ++e)
+      layer.gradient[e] = 1 / (layer.value[e] * std::fabs(layer.value[e]));
+  float largest = 0;
+  for (const TrainLayer& layer : layers)
+    for (const float v : layer.value) largest = std::max(largest, std::fabs(v));
+  prune(layers, options, kEnd, 1);
+  EXPECT_EQ(connections(layers), 56u);
+  for (const TrainLayer& layer : layers)
+    for (const float v : layer.value) EXPECT_LT(std::fabs(v), largest);
+}
+
+TEST(Prune, AtRandomFollowsTheSeed) {
+  TrainOptions options = pruning({20, 15, 4}, 0, 0.5);
+  options.prune_by = PruneBy::random;
+  const auto pruned = [&](std::uint64_t seed) {
+    const std::vector<TrainLayer> start = make_layers(options, false, 1);
+    std::vector<TrainLayer> layers = start;
+    TrainOptions other = options;
+    other.seed = seed;
+    prune(layers, other, kEnd, 1);
+    return layers[0].pattern.column;
+  };
+  EXPECT_EQ(pruned(1), pruned(1));
+  EXPECT_NE(pruned(1), pruned(2));
+}
+
+TEST(Prune, RefusesTargetsThatEmptyALayer) {
+  TrainOptions options = pruning({20, 15, 4}, 0, 0.99);
+  const std::vector<TrainLayer> layers = make_layers(options, false, 1);
+  EXPECT_EQ(error_of([&] { kept_connections(layers, options, kEnd); }),
+            "a final sparsity of 0.99 leaves 4 connections; 8 are the least");
+  options.redistribute = Redistribute::layer;
+  options.final_sparsity = 0.95;
+  EXPECT_EQ(error_of([&] { kept_connections(layers, options, kEnd); }),
+            "a final sparsity of 0.95 leaves layer 2 (15 to 4 neurons) 3 connections; 4 are the least");
+}
+
+// A network with this many full or half-full layers, as a run leaves it.
+Model trained(const Dataset& data, bool dense, Loss loss) {
+  TrainOptions options;
+  options.network = {data.train.features, 12, 9, data.classes};
+  options.dense = dense;
+  options.sparsity = 0.5;
+  options.loss = loss;
+  options.epochs = 3;
+  options.batch = 32;
+  return to_model(run_training(data, options, {}, {}).state, false);
+}
+
+TEST(StartFrom, GivesTheSameNetworkBack) {
+  for (const Kind kind : kKinds) {
+    for (const bool dense : {false, true}) {
+      for (const Loss loss : {Loss::cross_entropy, Loss::mse}) {
+        const Dataset data = separable_data(kind, 120, 3, 1);
+        const Model model = trained(data, dense, loss);
+        TrainOptions options;
+        options.dense = dense;
+        const TrainState state = start_from(model, data, options);
+        EXPECT_EQ(to_model(state, false).layers, model.layers);
+        EXPECT_EQ(state.options.loss, loss);
+        EXPECT_EQ(state.options.network, (std::vector<Index>{12, 12, 9, 3}));
+        if (!dense) {
+          const std::vector<Offset> counts = connections_per_layer(state.options);
+          for (std::size_t l = 0; l < counts.size(); ++l)
+            EXPECT_EQ(counts[l], static_cast<Offset>(state.layers[l].connections()));
+        }
+      }
+    }
+  }
+}
+
+TEST(StartFrom, PrunesAFullNetworkAndResumesBitByBit) {
+  const Dataset data = separable_data(Kind::floats, 200, 3, 1);
+  const Model model = trained(data, true, Loss::cross_entropy);
+  TrainOptions options;
+  options.evolve = Evolve::prune;
+  options.final_sparsity = 0.8;
+  options.redistribute = Redistribute::global;
+  options.update_every = 3;
+  options.epochs = 6;
+  options.batch = 32;
+  for (const PruneBy by : {PruneBy::magnitude, PruneBy::taylor, PruneBy::random}) {
+    for (const PruneSchedule schedule : {PruneSchedule::cubic, PruneSchedule::once}) {
+      const TestDirectory dir;
+      options.prune_by = by;
+      options.prune_schedule = schedule;
+      RunFiles files{dir / "run"};
+      std::stop_source stop;
+      TrainObserver observer;
+      observer.epoch = [&](const EpochReport& report) {
+        if (report.epoch == 2) stop.request_stop();
+      };
+      const TrainOutcome whole = run_training(data, options, {}, {}, &model);
+      observer.stop = stop.get_token();
+      EXPECT_THROW(run_training(data, options, files, observer, &model), Cancelled);
+      files.resume = true;
+      const TrainOptions saved = read_checkpoint(dir / "run" / "checkpoint.safetensors", {}).options;
+      const TrainOutcome rest = run_training(data, saved, files, {});
+      EXPECT_EQ(to_model(rest.state, false).layers, to_model(whole.state, false).layers);
+      EXPECT_LE(connections(whole.state.layers), 56u);  // a fifth of 12·12 + 12·9 + 9·3
+      EXPECT_GT(whole.test_accuracy, by == PruneBy::random ? 0.5 : 0.9);
+    }
+  }
+}
+
+TEST(StartFrom, RefusesWhatCannotBeTrained) {
+  const Dataset data = separable_data(Kind::floats, 60, 3, 1);
+  const Model sound = trained(data, false, Loss::cross_entropy);
+  const auto refusal = [&](const auto& change, const TrainOptions& options = {}) {
+    Model model = sound;
+    change(model);
+    return error_of([&] { start_from(model, data, options); });
+  };
+  EXPECT_EQ(refusal([](Model&) {}), "");
+  EXPECT_EQ(refusal([](Model& m) { m.layers[1].cap = 6; }), "layer 2 is capped at 6, which is not trained");
+  EXPECT_EQ(refusal([](Model& m) { m.layers[2].activation = Activation::relu; }),
+            "the last layer's activation is relu, but cross-entropy is trained with identity");
+  EXPECT_EQ(refusal([](Model& m) {
+              m.class_label = {1, 2, 3};
+            }),
+            "the network's classes have other labels than those of separable rows");
+  EXPECT_NE(refusal([](Model& m) { m.input_of = {0}; }), "");
+  TrainOptions dense;
+  dense.dense = true;
+  EXPECT_EQ(refusal([](Model&) {}, dense), "layer 1 has 60 of 144 connections, but dense training needs all");
+}
+
+}  // namespace
+}  // namespace filigree

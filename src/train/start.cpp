@@ -1,0 +1,90 @@
+#include "train/start.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace filigree {
+
+namespace {
+
+// What the last layer's activation and the loss say together.
+Loss loss_of(const Model& model) {
+  const Layer& last = model.layers.back();
+  const auto named = from_word<Loss>(model.loss);
+  const Loss loss = named.value_or(last.activation == Activation::sigmoid ? Loss::mse : Loss::cross_entropy);
+  const Activation fitting = loss == Loss::mse ? Activation::sigmoid : Activation::identity;
+  if (last.activation != fitting)
+    fail("the last layer's activation is {}, but {} is trained with {}", activation_name(last.activation),
+         word(loss), activation_name(fitting));
+  return loss;
+}
+
+void check_trainable(const Model& model, const Dataset& data, bool dense) {
+  if (!model.input_of.empty()) fail("the network was compiled; only the one it came from can be trained");
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    const Layer& layer = model.layers[l];
+    if (layer.cap != kNoCap) fail("layer {} is capped at {}, which is not trained", l + 1, layer.cap);
+    if (layer.weights.nnz() == 0) fail("layer {} has no connections", l + 1);
+    if (dense && !is_full(layer.weights.view()))
+      fail("layer {} has {} of {} connections, but dense training needs all", l + 1, layer.weights.nnz(),
+           static_cast<Offset>(layer.inputs()) * layer.outputs());
+    for (const Index neurons : {layer.inputs(), layer.outputs()})
+      if (!dense && neurons > kMaxPatternColumns)
+        fail("layer {} is {} to {} neurons; {} is the most", l + 1, layer.inputs(), layer.outputs(),
+             kMaxPatternColumns);
+  }
+  if (model.layers.front().inputs() == data.train.features && model.layers.back().outputs() == data.classes &&
+      model.class_label != data.class_label)
+    fail("the network's classes have other labels than those of {}", data.name);
+}
+
+// Mean and scale of one length.
+InputScaling scaling_of(const Model& model, const Dataset& data) {
+  InputScaling scaling{model.input_mean, model.input_scale};
+  const std::size_t length = std::max(scaling.mean.size(), scaling.scale.size());
+  if (length > 0 && data.train.sparse())
+    fail("the network scales its inputs, but the sparse rows of {} stay as they are", data.name);
+  const auto stretch = [&](std::vector<float>& values, float standard) {
+    if (values.size() < length) values.resize(length, values.empty() ? standard : values.front());
+  };
+  stretch(scaling.mean, 0);
+  stretch(scaling.scale, 1);
+  return scaling;
+}
+
+}  // namespace
+
+TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options) {
+  check_trainable(model, data, options.dense);
+  TrainState state;
+  state.options = options;
+  state.options.loss = loss_of(model);
+  state.options.network = {model.layers.front().inputs()};
+  state.options.distribution = Distribution::densities;
+  state.options.densities.clear();
+  state.data_fingerprint = fingerprint(data);
+  state.scaling = scaling_of(model, data);
+  double connections = 0, all = 0;
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    const Layer& source = model.layers[l];
+    TrainLayer& layer = state.layers.emplace_back();
+    layer.inputs = source.inputs();
+    layer.outputs = source.outputs();
+    layer.activation = source.activation;
+    layer.slope = source.slope;
+    layer.dense = options.dense;
+    layer.by_input = !options.dense && (data.train.sparse() || l > 0);
+    layer.threshold = options.threshold;
+    set_connections(layer, source, l > 0);
+    connections += static_cast<double>(layer.connections());
+    all += static_cast<double>(layer.capacity());
+    state.options.network.push_back(layer.outputs);
+    state.options.densities.push_back(static_cast<double>(layer.connections()) /
+                                      static_cast<double>(layer.capacity()));
+  }
+  state.options.sparsity = 1 - connections / all;
+  return state;
+}
+
+}  // namespace filigree

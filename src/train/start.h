@@ -1,0 +1,12 @@
+// Training that goes on from a given network instead of beginning by chance.
+#pragma once
+
+#include "train/state.h"
+
+namespace filigree {
+
+// The state before the first step. Shape, densities, loss, activations and scaling are the network's and take
+// the place of those in `options`. Throws Error if the network cannot be trained, or not on this data.
+TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options);
+
+}  // namespace filigree
