@@ -49,6 +49,7 @@ std::vector<Candidate> in_order_of_places(const std::vector<Candidate>& candidat
 
 std::vector<Keep> keep_all(const std::vector<TrainLayer>& layers) {
   std::vector<Keep> keep;
+  keep.reserve(layers.size());
   for (const TrainLayer& layer : layers) keep.emplace_back(layer.connections(), std::uint8_t{1});
   return keep;
 }
