@@ -188,10 +188,10 @@ std::string short_rate(double per_second) {
 }
 
 std::string short_bytes(std::uint64_t bytes) {
-  constexpr double kGiB = 1024.0 * 1024 * 1024;
+  constexpr double kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
   const auto size = static_cast<double>(bytes);
-  return size >= kGiB ? fmt::format("{:.2f} GiB", size / kGiB)
-                      : fmt::format("{:.1f} MiB", size / kGiB * 1024);
+  if (size >= kGiB) return fmt::format("{:.2f} GiB", size / kGiB);
+  return size >= kMiB ? fmt::format("{:.1f} MiB", size / kMiB) : fmt::format("{:.1f} KiB", size / kKiB);
 }
 
 nlohmann::json to_json(const ChallengeResult& r) {

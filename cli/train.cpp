@@ -10,72 +10,20 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/settings.h"
 #include "cli/train_view.h"
 
 namespace filigree::cli {
 
 namespace {
 
-constexpr Index kHiddenNeurons = 256;  // of each of three hidden layers, where no network is given
-
-// One setting as the command line says it.
-struct SettingArgument {
-  std::string name, text;
-  CLI::Option* option = nullptr;
-};
-
 struct TrainArguments {
   Common common;
   DataArguments data;
-  std::vector<std::unique_ptr<SettingArgument>> settings;
+  SettingArguments settings;
   std::string preset, config, out, resume, start;
   bool test_every_epoch = false;
 };
-
-// Says with the option what is wrong with a value, before any work begins.
-CLI::Validator allowed(const std::function<void(const std::string&)>& attempt) {
-  return CLI::Validator(
-      [attempt](std::string& text) {
-        try {
-          attempt(text);
-          return std::string();
-        } catch (const std::invalid_argument& error) {
-          return std::string(error.what());
-        }
-      },
-      "");
-}
-
-void add_flag(CLI::App& app, TrainArguments& arguments, const SettingInfo& info, bool value) {
-  auto& setting = arguments.settings.emplace_back(std::make_unique<SettingArgument>());
-  setting->name = info.name;
-  setting->text = value ? "true" : "false";
-  const std::string help = value ? std::string(info.help) : fmt::format("do not {}", info.help);
-  setting->option = app.add_flag(fmt::format("--{}{}", value ? "" : "no-", info.name), help);
-  // The one that says the default is of use after a configuration that says the other.
-  setting->option->group(setting->text == info.standard ? "" : std::string(info.group));
-}
-
-void add_setting(CLI::App& app, TrainArguments& arguments, const SettingInfo& info) {
-  if (info.yes_or_no) {
-    add_flag(app, arguments, info, true);
-    add_flag(app, arguments, info, false);
-    return;
-  }
-  auto& setting = arguments.settings.emplace_back(std::make_unique<SettingArgument>());
-  setting->name = info.name;
-  const std::string standard =
-      info.name == "network" ? fmt::format("features-{0}-{0}-{0}-classes", kHiddenNeurons) : info.standard;
-  setting->option = app.add_option("--" + setting->name, setting->text,
-                                   fmt::format("{} ({}){}", info.help, info.possible,
-                                               standard.empty() ? "" : fmt::format(" [{}]", standard)))
-                        ->type_name(" ")
-                        ->group(std::string(info.group))
-                        ->check(allowed([name = setting->name](const std::string& text) {
-                          TrainOptions scratch;
-                          apply_setting(scratch, name, text);
-                        }));
-}
 
 // Defaults, then the preset, then the file, then the command line.
 TrainConfig settings_of(const TrainArguments& arguments) {
@@ -90,8 +38,7 @@ TrainConfig settings_of(const TrainArguments& arguments) {
     config = read_config(arguments.config, config);
   }
   config.data = arguments.data.over(config.data);
-  for (const auto& setting : arguments.settings)
-    if (setting->option->count() > 0) apply_setting(config.options, setting->name, setting->text);
+  arguments.settings.apply_to(config.options);
   if (config.data.source.empty())
     throw std::invalid_argument(
         "nothing to train on: give --data (digits needs no files), or a --config that names data");
@@ -218,7 +165,7 @@ Run add_train(CLI::App& app) {
   CLI::Option* preset =
       command->add_option("--preset", arguments->preset, "settings in one word: ertl, best or fast")
           ->type_name("P")
-          ->check(allowed([](const std::string& name) { preset_options(name); }));
+          ->check(says_what_is_wrong([](const std::string& name) { preset_options(name); }));
   CLI::Option* config =
       command->add_option("--config", arguments->config, "settings from a TOML file")->type_name("FILE");
   CLI::Option* out =
@@ -236,7 +183,7 @@ Run add_train(CLI::App& app) {
   command->add_flag("--test-every-epoch", arguments->test_every_epoch,
                     "test after every epoch, for curves; no choice depends on it");
   arguments->common.add_to(*command);
-  for (const SettingInfo& info : setting_infos()) add_setting(*command, *arguments, info);
+  for (const SettingInfo& info : setting_infos()) arguments->settings.add_to(*command, info);
   for (const char* of_the_network : {"--network", "--sparsity", "--distribution", "--densities", "--init",
                                      "--activation", "--slope", "--scaling", "--loss"})
     start->excludes(command->get_option(of_the_network));

@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" train fetch eval predict; do
+                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" train fetch eval predict prune; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -346,6 +346,44 @@ case $2 in
     code=0; wait $pid || code=$?
     check test "$code" -eq 1
     says err interrupted; says err "--out RUN"
+    ;;
+  prune)
+    run 0 train --data digits:1000 --network 784-64-32-10 --epochs 3 --dense --out "$work/full"
+    for method in magnitude taylor "random --once"; do
+      rm -rf "$work/small"
+      run 0 prune "$work/full" --data digits:1000 --method $method --target 0.95 --epochs 4 --update-every 3 \
+            --out "$work/small" --json "$work/p.json"
+      says out "95 % of the weights go"; says out "batch 512"; says out smaller; says out points
+      for field in before after parameters file_bytes memory_bytes accuracy timings neurons; do
+        check grep -q "\"$field\":" "$work/p.json"
+      done
+      check test "$(stat -c %s "$work/full/model.safetensors")" -gt $((8 * $(stat -c %s "$work/small/model.safetensors")))
+      check cmp "$work/full/model.safetensors" "$work/small/original.safetensors"
+    done
+    run 0 eval "$work/small" --data digits:1000; says out accuracy
+    # Stopped in its middle and continued.
+    "$program" prune "$work/full" --data digits:1000 --epochs 100000 --update-every 3 --out "$work/halved" > "$work/out" 2> "$work/err" &
+    pid=$!
+    for ((i = 0; i < 3000; ++i)); do
+      [ -s "$work/halved/checkpoint.safetensors" ] && break
+      sleep 0.02
+    done
+    kill -INT $pid
+    code=0; wait $pid || code=$?
+    check test "$code" -eq 1
+    says err "filigree prune --resume $work/halved"
+    run 1 prune --resume "$work/halved" --epochs 3; says err epochs
+    run 0 prune --resume "$work/small"; says out "batch 512"  # nothing left to do but to measure
+    # What cannot be.
+    run 1 prune "$work/full" --data digits:1000 --out "$work/small"; says err "holds a run already"
+    run 1 prune "$work/full" --data digits:1000 --target 0.99999 --out "$work/none"; says err "are the least"
+    run 1 prune "$work/none.safetensors" --data digits:1000 --out "$work/none"; says err none.safetensors
+    run 2 prune; says err MODEL
+    run 2 prune "$work/full" --data digits:1000; says err --out
+    run 2 prune "$work/full" --data digits:1000 --out "$work/none" --target 1; says err "below 1"
+    run 2 prune "$work/full" --data digits:1000 --out "$work/none" --method magic; says err magic
+    printf '1,2,3\n0,3,4\n' > "$work/t.csv"
+    run 1 prune "$work/full" --data "csv:$work/t.csv" --out "$work/none"; says err 784
     ;;
   train-terminal)
     command -v script > /dev/null || { echo "SKIPPED: no script(1) to make a terminal with"; exit 77; }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "filigree/challenge.h"
+#include "filigree/compress.h"
 #include "filigree/fetch.h"
 #include "filigree/network.h"
 #include "filigree/plan.h"
 #include "filigree/predict.h"
 #include "filigree/runtime.h"
+#include "filigree/train.h"
 #include "filigree/vocabulary.h"

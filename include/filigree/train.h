@@ -69,8 +69,8 @@ TrainRun train_from(const Network& start, const Data& data, const TrainOptions& 
 // The settings behind a preset's name: "ertl", "best", "fast".
 TrainOptions preset_options(const std::string& name);
 
-// What there is to set, in the order of for_each_setting.
-std::vector<SettingInfo> setting_infos();
+// What there is to set, in the order of for_each_setting, with these defaults.
+std::vector<SettingInfo> setting_infos(const TrainOptions& standard = {});
 // Sets one of them from text: "0.9", "he", "true", "784-256-10" (network), "0.1,0.2" (densities). Throws
 // std::invalid_argument that says what is possible.
 void apply_setting(TrainOptions& options, std::string_view name, std::string_view text);

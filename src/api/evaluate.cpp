@@ -6,7 +6,7 @@
 #include "api/data_impl.h"
 #include "api/network_impl.h"
 #include "api/outputs.h"
-#include "api/plan_impl.h"
+#include "api/rows_loader.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/system.h"
@@ -54,19 +54,6 @@ std::vector<Index> outputs_for(const Network& network, const Dataset& data) {
     output.push_back(static_cast<Index>(at - known.begin()));
   }
   return output;
-}
-
-// Rows [first, first + count).
-MakeLoader loader_of(const DataRows& rows, std::size_t first, std::size_t count, const Plan::Impl& plan) {
-  const auto width = static_cast<std::size_t>(rows.features);
-  if (rows.sparse())
-    return sparse_loader({std::span(rows.row_begin).subspan(first, count + 1), rows.column, rows.value},
-                         plan.scaling(), plan.input_map);
-  if (!rows.bytes.empty())
-    return dense_loader(std::span<const std::uint8_t>(rows.bytes).subspan(first * width, count * width),
-                        plan.scaling(), plan.input_map);
-  return dense_loader(std::span<const float>(rows.floats).subspan(first * width, count * width),
-                      plan.scaling(), plan.input_map);
 }
 
 // -log of the label's share, by the largest output, so that nothing overflows.

@@ -6,6 +6,7 @@
 #include "api/data_impl.h"
 #include "api/network_impl.h"
 #include "base/random.h"
+#include "filigree/compress.h"
 #include "network/layer_source.h"
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
@@ -219,6 +220,27 @@ TEST(Evaluate, RefusesDataThatDoNotFit) {
   unlabelled.floats.zero();
   EXPECT_EQ(error_of([&] { evaluate(same(2), wrap(unlabelled), Part::train); }),
             "rows: the training rows have no labels");
+}
+
+TEST(Footprint, CountsWhatThereIsAndTimesEveryBatch) {
+  // Of four neurons two are the same and one is never read: they are parameters, but cost nothing to run.
+  LayerArrays hidden{3, 4, {0, 1, 2, 3, 4}, {0, 0, 1, 2}, {1, 1, 2, 3}, {0, 0, 0, 0}};
+  LayerArrays last{4, 2, {0, 2, 3}, {0, 1, 2}, {1, 1, 1}, {0, 0}};
+  last.activation = Activation::identity;
+  const Network network = make_network({hidden, last});
+  const std::vector<float> values = {1, 0, 0, 0, 1, 0};
+  const std::vector<Index> labels = {0, 1};
+  const Footprint cost = footprint(network, make_data(values, labels, 3), 0.001);
+  EXPECT_EQ(cost.parameters, 4 + 4 + 3 + 2);
+  EXPECT_EQ(cost.neurons, (std::vector<Index>{2, 2, 2}));
+  EXPECT_TRUE(std::isnan(cost.accuracy));  // there are no test rows
+  EXPECT_GT(cost.memory_bytes, 0u);
+  ASSERT_EQ(cost.timings.size(), 3u);
+  for (const Footprint::Timing& timing : cost.timings) {
+    EXPECT_GT(timing.fastest, 0);
+    EXPECT_LE(timing.fastest, timing.seconds);
+    EXPECT_LE(timing.seconds, timing.slowest);
+  }
 }
 
 }  // namespace

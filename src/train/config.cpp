@@ -269,7 +269,7 @@ std::string to_toml(const TrainConfig& config) {
   std::string text = "# A training run of filigree: filigree train --config FILE\n";
   if (!config.options.preset.empty())
     text += fmt::format("preset = {}  # applied before everything below\n", toml_text(config.options.preset));
-  const std::vector<SettingInfo> infos = setting_infos();
+  const std::vector<SettingInfo> infos = setting_infos({});
   std::string_view group;
   std::size_t at = 0;
   for_each_setting(config.options, [&](std::string_view name, const auto& value) {

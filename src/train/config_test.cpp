@@ -127,7 +127,7 @@ TEST(Config, GivesBackWhatItWrote) {
 TEST(Config, NamesEverySettingInTheTable) {
   TrainOptions options;
   std::size_t count = 0;
-  const std::vector<SettingInfo> infos = setting_infos();  // throws if the table lacks one
+  const std::vector<SettingInfo> infos = setting_infos({});  // throws if the table lacks one
   for_each_setting(options, [&](std::string_view name, const auto&) {
     ASSERT_LT(count, infos.size());
     EXPECT_EQ(infos[count].name, name);

@@ -156,9 +156,8 @@ std::string_view group_of(std::string_view name, std::string_view before) {
 
 }  // namespace
 
-std::vector<SettingInfo> setting_infos() {
+std::vector<SettingInfo> setting_infos(const TrainOptions& standard) {
   std::vector<SettingInfo> infos;
-  const TrainOptions standard;
   std::string_view group;
   for_each_setting(standard, [&](std::string_view name, const auto& value) {
     group = group_of(name, group);

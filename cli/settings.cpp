@@ -1,0 +1,58 @@
+#include "cli/settings.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace filigree::cli {
+
+CLI::Validator says_what_is_wrong(const std::function<void(const std::string&)>& attempt) {
+  return CLI::Validator(
+      [attempt](std::string& text) {
+        try {
+          attempt(text);
+          return std::string();
+        } catch (const std::invalid_argument& error) {
+          return std::string(error.what());
+        }
+      },
+      "");
+}
+
+void SettingArguments::add_flag(CLI::App& app, const SettingInfo& info, bool value) {
+  auto& setting = settings_.emplace_back(std::make_unique<Setting>());
+  setting->name = info.name;
+  setting->text = value ? "true" : "false";
+  const std::string help = value ? std::string(info.help) : fmt::format("do not {}", info.help);
+  setting->option = app.add_flag(fmt::format("--{}{}", value ? "" : "no-", info.name), help);
+  // The one that says the default is of use after a configuration that says the other.
+  setting->option->group(setting->text == info.standard ? "" : std::string(info.group));
+}
+
+void SettingArguments::add_to(CLI::App& app, const SettingInfo& info) {
+  if (info.yes_or_no) {
+    add_flag(app, info, true);
+    add_flag(app, info, false);
+    return;
+  }
+  auto& setting = settings_.emplace_back(std::make_unique<Setting>());
+  setting->name = info.name;
+  const std::string standard =
+      info.name == "network" ? fmt::format("features-{0}-{0}-{0}-classes", kHiddenNeurons) : info.standard;
+  setting->option = app.add_option("--" + setting->name, setting->text,
+                                   fmt::format("{} ({}){}", info.help, info.possible,
+                                               standard.empty() ? "" : fmt::format(" [{}]", standard)))
+                        ->type_name(" ")
+                        ->group(std::string(info.group))
+                        ->check(says_what_is_wrong([name = setting->name](const std::string& text) {
+                          TrainOptions scratch;
+                          apply_setting(scratch, name, text);
+                        }));
+}
+
+void SettingArguments::apply_to(TrainOptions& options) const {
+  for (const auto& setting : settings_)
+    if (setting->option->count() > 0) apply_setting(options, setting->name, setting->text);
+}
+
+}  // namespace filigree::cli

@@ -1,0 +1,62 @@
+// What a network costs.
+#include <algorithm>
+#include <limits>
+
+#include "api/data_impl.h"
+#include "api/network_impl.h"
+#include "api/rows_loader.h"
+#include "base/parallel.h"
+#include "base/system.h"
+#include "filigree/compress.h"
+
+namespace filigree {
+
+namespace {
+
+Footprint::Timing time_batch(const Plan::Impl& plan, const DataRows& rows, Index batch, double seconds,
+                             const Observer& observer) {
+  const auto size = static_cast<std::size_t>(std::min(batch, rows.rows));
+  const auto last = static_cast<std::size_t>(rows.rows) - size;  // the last place where a batch may begin
+  std::vector<double> times;
+  std::size_t first = 0;
+  // A first call fetches weights and wakes threads up; it does not count.
+  plan.run(size, loader_of(rows, first, size, plan), {});
+  const double end = seconds_now() + seconds;
+  while (times.size() < 5 || seconds_now() < end) {
+    observer.check_stop();
+    const MakeLoader loader = loader_of(rows, first, size, plan);
+    const double start = seconds_now();
+    plan.run(size, loader, {});
+    times.push_back(seconds_now() - start);
+    first = first + size > last ? 0 : first + size;
+  }
+  std::ranges::sort(times);
+  return {batch, times[times.size() / 2], times.front(), times.back()};
+}
+
+}  // namespace
+
+Footprint footprint(const Network& network, const Data& data, double seconds, const Observer& observer) {
+  const Dataset& dataset = data.impl().dataset;
+  Footprint result;
+  for (Index l = 0; l < network.layers(); ++l) {
+    const LayerInfo info = network.layer_info(l);
+    result.parameters += info.connections + info.outputs;
+  }
+  result.accuracy = dataset.test.rows > 0 ? evaluate(network, data, Part::test, observer).accuracy
+                                          : std::numeric_limits<double>::quiet_NaN();
+  const Network compiled = compile_network(network, observer).network;
+  result.neurons.push_back(compiled.layer_info(0).inputs);
+  for (Index l = 0; l < compiled.layers(); ++l) result.neurons.push_back(compiled.layer_info(l).outputs);
+  const Plan plan = compile(network, observer);
+  const auto widest = static_cast<std::uint64_t>(std::ranges::max(result.neurons));
+  result.memory_bytes = plan.impl().layers->bytes() + static_cast<std::uint64_t>(threads()) * 2 * widest *
+                                                          static_cast<std::uint64_t>(kPanelRows) *
+                                                          sizeof(float);
+  const DataRows& rows = dataset.test.rows > 0 ? dataset.test : dataset.train;
+  for (const Index batch : {1, 32, 512})
+    result.timings.push_back(time_batch(plan.impl(), rows, batch, seconds, observer));
+  return result;
+}
+
+}  // namespace filigree

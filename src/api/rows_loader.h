@@ -1,0 +1,23 @@
+// Rows of a data set as a plan reads them.
+#pragma once
+
+#include "api/plan_impl.h"
+#include "data/dataset.h"
+
+namespace filigree {
+
+// Rows [first, first + count).
+inline MakeLoader loader_of(const DataRows& rows, std::size_t first, std::size_t count,
+                            const Plan::Impl& plan) {
+  const auto width = static_cast<std::size_t>(rows.features);
+  if (rows.sparse())
+    return sparse_loader({std::span(rows.row_begin).subspan(first, count + 1), rows.column, rows.value},
+                         plan.scaling(), plan.input_map);
+  if (!rows.bytes.empty())
+    return dense_loader(std::span<const std::uint8_t>(rows.bytes).subspan(first * width, count * width),
+                        plan.scaling(), plan.input_map);
+  return dense_loader(std::span<const float>(rows.floats).subspan(first * width, count * width),
+                      plan.scaling(), plan.input_map);
+}
+
+}  // namespace filigree
