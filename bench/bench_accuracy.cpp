@@ -172,10 +172,10 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
     const TrainOptions ertl = preset_options("ertl");
     for (std::size_t i = 1; i < std::size(sparsities); ++i)
       table.add(c, "ertl", ertl, sparsities[i], c.published[i], c.asked.empty() ? 0 : c.published[i]);
-    // His figures 8 and 10: where new connections come from matters most where there are fewest.
+    // His figures 8 and 10: where new connections come from matters most where there are fewest. As many go.
     TrainOptions random = ertl;
     random.evolve = Evolve::set;
-    random.drop_fraction = 0.1;
+    random.drop_fraction = ertl.threshold_share;
     random.drop_schedule = DropSchedule::constant;
     table.add(c, "ertl, random growth", random, 0.99, 0, 0);
     TrainOptions fixed = ertl;
