@@ -39,14 +39,39 @@ TrainOptions pruning_defaults() {
 }
 
 // The settings of training that pruning has, too.
-constexpr std::string_view kShared[] = {
-    "update-every", "stop-evolving", "growth-batches", "redistribute",  "optimizer",  "lr",
-    "schedule",     "warmup-epochs", "step-epochs",    "step-factor",   "momentum",   "beta1",
-    "beta2",        "epsilon",       "weight-decay",   "input-dropout", "dropout",    "label-smoothing",
-    "clip-norm",    "epochs",        "batch",          "slices",        "validation", "patience",
-    "seed"};
+constexpr std::string_view kShared[] = {"update-every",  "stop-evolving", "growth-batches",
+                                        "redistribute",  "group-size",    "group-kept",
+                                        "shrink",        "optimizer",     "lr",
+                                        "schedule",      "warmup-epochs", "step-epochs",
+                                        "step-factor",   "momentum",      "beta1",
+                                        "beta2",         "epsilon",       "weight-decay",
+                                        "input-dropout", "dropout",       "label-smoothing",
+                                        "clip-norm",     "epochs",        "batch",
+                                        "slices",        "validation",    "patience",
+                                        "seed"};
 
 const char* const kOriginal = "original.safetensors";
+const char* const kCompact = "compact.safetensors";
+
+// Single weights by their worth, or groups of them.
+void apply_method(const std::string& method, TrainOptions& options) {
+  if (const auto by = from_word<PruneBy>(method)) {
+    options.prune_by = *by;
+  } else {
+    options.structure = *from_word<Structure>(method);
+  }
+}
+
+std::string method_text(const TrainOptions& options) {
+  const char* const once = options.prune_schedule == PruneSchedule::once ? ", all at once" : "";
+  if (options.structure == Structure::n_of_m)
+    return fmt::format("{} of {} inputs in a row stay{}", options.group_kept, options.group_size, once);
+  const std::string what =
+      options.structure == Structure::none     ? fmt::format("weights by {}", word(options.prune_by))
+      : options.structure == Structure::blocks ? fmt::format("blocks of {0} x {0}", options.group_size)
+                                               : "whole neurons";
+  return fmt::format("{}, until {:g} % are gone{}", what, 100 * options.final_sparsity, once);
+}
 
 struct Side {
   Network network;
@@ -58,7 +83,7 @@ Side measure(const std::filesystem::path& path, const Data& data, const Common& 
              const Context& context) {
   ProgressDisplay display(common.quiet);
   Network network = load(path);
-  Footprint cost = footprint(network, data, 0.3, display.observer(context.stop));
+  Footprint cost = footprint(network, data, 0.1, display.observer(context.stop));
   return {std::move(network), std::filesystem::file_size(path), std::move(cost)};
 }
 
@@ -117,8 +142,8 @@ TrainConfig config_of(const PruneArguments& arguments) {
     config = read_config(std::filesystem::path(arguments.resume) / "config.toml");
   } else {
     config.options = pruning_defaults();
-    config.options.final_sparsity = arguments.target;
-    config.options.prune_by = *from_word<PruneBy>(arguments.method);
+    apply_method(arguments.method, config.options);
+    if (config.options.structure != Structure::n_of_m) config.options.final_sparsity = arguments.target;
     config.options.prune_schedule = arguments.once ? PruneSchedule::once : PruneSchedule::cubic;
   }
   config.data = arguments.data.over(config.data);
@@ -142,10 +167,7 @@ int run_prune(PruneArguments& arguments, const Context& context) {
   }();
   print_line(common, "data", data.describe());
   print_line(common, "network", network.describe());
-  print_line(common, "method",
-             fmt::format("{}, {:g} % of the weights go{}", word(config.options.prune_by),
-                         100 * config.options.final_sparsity,
-                         config.options.prune_schedule == PruneSchedule::once ? ", all at once" : ""));
+  print_line(common, "method", method_text(config.options));
   if (!common.quiet) std::fflush(stdout);
   if (!directory.resume && !std::filesystem::exists(directory.path / "checkpoint.safetensors")) {
     std::filesystem::create_directories(directory.path);
@@ -162,13 +184,15 @@ int run_prune(PruneArguments& arguments, const Context& context) {
     throw Error(fmt::format("interrupted; go on with: filigree prune --resume {}", directory.path.string()));
   }
   const Side before = measure(original, data, common, context);
-  const Side after = measure(directory.path / "model.safetensors", data, common, context);
+  save(compile_network(load(directory.path / "model.safetensors")).network, directory.path / kCompact);
+  const Side after = measure(directory.path / kCompact, data, common, context);
   print_table(common, before, after);
-  print_line(common, "written",
-             fmt::format("{}: model.safetensors, {}, metrics.jsonl, config.toml, "
-                         "checkpoint.safetensors",
-                         directory.path.string(), kOriginal));
-  common.write_json({{"method", word(config.options.prune_by)},
+  print_line(
+      common, "written",
+      fmt::format("{}: {}; before the exact passes: model.safetensors; {}, metrics.jsonl, config.toml, "
+                  "checkpoint.safetensors",
+                  directory.path.string(), kCompact, kOriginal));
+  common.write_json({{"method", method_text(config.options)},
                      {"target", config.options.final_sparsity},
                      {"before", side_json(before)},
                      {"after", side_json(after)},
@@ -187,10 +211,13 @@ Run add_prune(CLI::App& app) {
       command->add_option("MODEL", arguments->model, "a model file, or the directory of a training run");
   CLI::Option* data = arguments->data.add_to(*command);
   CLI::Option* method =
-      command->add_option("--method", arguments->method, "what goes first: magnitude, taylor or random")
+      command
+          ->add_option(
+              "--method", arguments->method,
+              "what goes: weights by magnitude, taylor or random; or neurons, blocks, all but n-of-m")
           ->type_name("M")
           ->capture_default_str()
-          ->check(CLI::IsMember({"magnitude", "taylor", "random"}));
+          ->check(CLI::IsMember({"magnitude", "taylor", "random", "neurons", "blocks", "n-of-m"}));
   CLI::Option* target = command->add_option("--target", arguments->target, "share of the weights that goes")
                             ->type_name("S")
                             ->capture_default_str()

@@ -349,17 +349,21 @@ case $2 in
     ;;
   prune)
     run 0 train --data digits:1000 --network 784-64-32-10 --epochs 3 --dense --out "$work/full"
-    for method in magnitude taylor "random --once"; do
+    for method in magnitude taylor "random --once" neurons "blocks --group-size 4" "neurons --shrink 0.001"; do
       rm -rf "$work/small"
       run 0 prune "$work/full" --data digits:1000 --method $method --target 0.95 --epochs 4 --update-every 3 \
             --out "$work/small" --json "$work/p.json"
-      says out "95 % of the weights go"; says out "batch 512"; says out smaller; says out points
+      says out "until 95 % are gone"; says out "batch 512"; says out smaller; says out points
       for field in before after parameters file_bytes memory_bytes accuracy timings neurons; do
         check grep -q "\"$field\":" "$work/p.json"
       done
-      check test "$(stat -c %s "$work/full/model.safetensors")" -gt $((8 * $(stat -c %s "$work/small/model.safetensors")))
+      check test "$(stat -c %s "$work/full/model.safetensors")" -gt $((8 * $(stat -c %s "$work/small/compact.safetensors")))
       check cmp "$work/full/model.safetensors" "$work/small/original.safetensors"
     done
+    run 0 prune "$work/full" --data digits:1000 --method n-of-m --group-size 16 --group-kept 1 --epochs 4 --update-every 3 \
+          --out "$work/pattern"
+    says out "1 of 16 inputs in a row stay"
+    run 0 eval "$work/small/compact.safetensors" --data digits:1000; says out accuracy
     run 0 eval "$work/small" --data digits:1000; says out accuracy
     # Stopped in its middle and continued.
     "$program" prune "$work/full" --data digits:1000 --epochs 100000 --update-every 3 --out "$work/halved" > "$work/out" 2> "$work/err" &
@@ -382,6 +386,7 @@ case $2 in
     run 2 prune "$work/full" --data digits:1000; says err --out
     run 2 prune "$work/full" --data digits:1000 --out "$work/none" --target 1; says err "below 1"
     run 2 prune "$work/full" --data digits:1000 --out "$work/none" --method magic; says err magic
+    run 1 prune "$work/full" --data digits:1000 --out "$work/none" --method n-of-m --group-size 4 --group-kept 5; says err "5 of 4"
     printf '1,2,3\n0,3,4\n' > "$work/t.csv"
     run 1 prune "$work/full" --data "csv:$work/t.csv" --out "$work/none"; says err 784
     ;;

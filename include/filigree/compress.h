@@ -21,7 +21,7 @@ struct Footprint {
 };
 
 // Batches are made of test rows, or of training rows if there are none; each size runs for about `seconds`.
-Footprint footprint(const Network& network, const Data& data, double seconds = 0.3,
+Footprint footprint(const Network& network, const Data& data, double seconds = 0.1,
                     const Observer& observer = {});
 
 }  // namespace filigree

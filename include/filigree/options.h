@@ -30,6 +30,7 @@ enum class Scaling { standard, unit, none };
 enum class Evolve { none, set, rigl, ertl, prune };
 enum class PruneBy { magnitude, taylor, random };
 enum class PruneSchedule { cubic, once };
+enum class Structure { none, neurons, blocks, n_of_m };
 enum class DropSchedule { cosine, linear, constant };
 enum class Redistribute { layer, global };
 enum class Optimizer { sgd, nesterov, adam, adamw };
@@ -62,11 +63,15 @@ struct TrainOptions {
   PruneBy prune_by =
       PruneBy::magnitude;  // prune: what goes first: the smallest |weight| or |weight · gradient|
   PruneSchedule prune_schedule = PruneSchedule::cubic;  // prune: fast at first, or all before the first step
-  bool free_lost = true;           // connections of neurons without inputs or readers, ertl: of those without
-                                   // any cost as well, are dropped and regrown
-  double threshold = 0.01;         // ertl: the first τ
-  double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
-  double threshold_factor = 1.05;  // ertl: by which τ is changed after each evolution
+  bool free_lost = true;  // connections of neurons without inputs or readers, ertl: of those without
+                          // any cost as well, are dropped and regrown
+  Structure structure = Structure::none;  // prune: what goes as a whole
+  Index group_size = 8;                   // blocks: outputs and inputs of one; n_of_m: m
+  Index group_kept = 2;                   // n_of_m: n
+  double shrink = 0;                      // pull of whole groups to zero (group lasso), while pruning
+  double threshold = 0.01;                // ertl: the first τ
+  double threshold_share = 0.001;         // ertl: the share of weights that τ is steered to drop
+  double threshold_factor = 1.05;         // ertl: by which τ is changed after each evolution
 
   // How it learns.
   Loss loss = Loss::cross_entropy;
@@ -140,6 +145,10 @@ struct Words<PruneSchedule> {
   static constexpr std::array<std::string_view, 2> words = {"cubic", "once"};
 };
 template <>
+struct Words<Structure> {
+  static constexpr std::array<std::string_view, 4> words = {"none", "neurons", "blocks", "n-of-m"};
+};
+template <>
 struct Words<DropSchedule> {
   static constexpr std::array<std::string_view, 3> words = {"cosine", "linear", "constant"};
 };
@@ -199,6 +208,10 @@ void for_each_setting(Options& o, Visit&& visit) {
   visit("final-sparsity", o.final_sparsity);
   visit("prune-by", o.prune_by);
   visit("prune-schedule", o.prune_schedule);
+  visit("structure", o.structure);
+  visit("group-size", o.group_size);
+  visit("group-kept", o.group_kept);
+  visit("shrink", o.shrink);
   visit("free-lost", o.free_lost);
   visit("threshold", o.threshold);
   visit("threshold-share", o.threshold_share);

@@ -147,4 +147,15 @@ void rebuild(TrainLayer& layer, const Keep& keep, const std::vector<Candidate>& 
   refresh_transposed(layer);
 }
 
+Offset drop_connections(std::vector<TrainLayer>& layers, const std::vector<Keep>& keep, Optimizer optimizer,
+                        std::size_t slices) {
+  std::size_t dropped = 0;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const std::size_t here = keep[l].size() - count_kept(keep[l]);
+    if (here > 0) rebuild(layers[l], keep[l], {}, 0, optimizer, slices);
+    dropped += here;
+  }
+  return static_cast<Offset>(dropped);
+}
+
 }  // namespace filigree

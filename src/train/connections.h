@@ -37,4 +37,8 @@ Pattern kept_pattern(const TrainLayer& layer, const Keep& keep);
 void rebuild(TrainLayer& layer, const Keep& keep, const std::vector<Candidate>& grown, double rate,
              Optimizer optimizer, std::size_t slices);
 
+// Rebuilds every layer that loses a connection, and says how many went.
+Offset drop_connections(std::vector<TrainLayer>& layers, const std::vector<Keep>& keep, Optimizer optimizer,
+                        std::size_t slices);
+
 }  // namespace filigree

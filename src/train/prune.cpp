@@ -113,13 +113,7 @@ Evolution prune(std::vector<TrainLayer>& layers, const TrainOptions& options, co
   if (options.redistribute == Redistribute::global)
     drop(std::move(all), above(std::accumulate(left.begin(), left.end(), std::size_t{0}),
                                std::accumulate(wanted.begin(), wanted.end(), std::size_t{0})));
-  Evolution evolution;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const std::size_t dropped = keep[l].size() - count_kept(keep[l]);
-    evolution.dropped += static_cast<Offset>(dropped);
-    if (dropped > 0) rebuild(layers[l], keep[l], {}, 0, options.optimizer, slices);
-  }
-  return evolution;
+  return {drop_connections(layers, keep, options.optimizer, slices), 0};
 }
 
 }  // namespace filigree

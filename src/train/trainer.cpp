@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/system.h"
 #include "kernels/packed.h"
+#include "train/groups.h"
 #include "train/optimizer.h"
 #include "train/prune.h"
 #include "train/settings.h"
@@ -20,6 +21,7 @@ namespace filigree {
 namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::int64_t kShrinkEvery = 8;  // steps
 
 std::string shape_text(const std::vector<Index>& network) {
   std::string text;
@@ -50,8 +52,15 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
          word(options.distribution));
   if (options.final_sparsity >= 0 && (options.dense || options.evolve == Evolve::none))
     fail("a final sparsity of {} is reached by evolution, but there is none", options.final_sparsity);
-  if (options.evolve == Evolve::prune && options.final_sparsity < 0)
+  if (options.evolve == Evolve::prune && options.structure != Structure::n_of_m && options.final_sparsity < 0)
     fail("pruning needs a final sparsity to reach");
+  if (options.structure == Structure::n_of_m && options.group_kept > options.group_size)
+    fail("{} of {} inputs cannot be kept", options.group_kept, options.group_size);
+  if (options.structure != Structure::none && options.evolve != Evolve::prune)
+    fail("a structure of {} is made by pruning, but evolve is {}", word(options.structure),
+         word(options.evolve));
+  if (options.structure != Structure::none && options.prune_by != PruneBy::magnitude)
+    fail("groups are pruned by magnitude, not by {}", word(options.prune_by));
   if (options.final_sparsity >= 0 && options.distribution != Distribution::densities) {
     TrainOptions last = options;
     last.sparsity = options.final_sparsity;
@@ -149,7 +158,7 @@ void Trainer::check_pruning() const {
   const TrainOptions& o = state_.options;
   if (o.evolve != Evolve::prune) return;
   const Moment now = moment();
-  kept_connections(state_.layers, o, {now.last_step, now.last_step, 0});
+  if (o.structure != Structure::n_of_m) kept_connections(state_.layers, o, {now.last_step, now.last_step, 0});
   if (o.prune_schedule == PruneSchedule::cubic && (now.last_step - 1) / o.update_every < 1)
     fail("nothing would be pruned: {} steps, of which {} % may prune, end before step {} (update-every)",
          total_steps(), 100 * o.stop_evolving, o.update_every);
@@ -209,6 +218,13 @@ LossSum Trainer::run_slices(std::span<const Index> rows, std::uint64_t key, Reco
   return total;
 }
 
+// Several steps' pull at once: finding the groups costs as much as a step of a very sparse network.
+bool Trainer::shrinks_now() const {
+  const TrainOptions& o = state_.options;
+  return o.evolve == Evolve::prune && o.structure != Structure::none && o.shrink > 0 &&
+         state_.step % kShrinkEvery == 0 && state_.step < moment().last_step;
+}
+
 bool Trainer::evolves_now() const {
   const TrainOptions& o = state_.options;
   if (o.evolve == Evolve::none || o.dense || state_.step % o.update_every != 0) return false;
@@ -256,7 +272,8 @@ void Trainer::prune_now() {
     add_batches(0, nullptr);
     combine_gradients(state_.layers);
   }
-  state_.epoch.dropped += prune(state_.layers, o, moment(), slices_).dropped;
+  const auto prunes = o.structure == Structure::none ? prune : prune_groups;
+  state_.epoch.dropped += prunes(state_.layers, o, moment(), slices_).dropped;
   for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
   state_.epoch.evolve_seconds += seconds_now() - started;
 }
@@ -299,6 +316,7 @@ void Trainer::step(std::span<const Index> rows) {
     report_not_finite(sum.loss / static_cast<double>(rows.size()));
   }
   update(state_.layers, o, lr, o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0, state_.step);
+  if (shrinks_now()) shrink_groups(state_.layers, o, lr * o.shrink * static_cast<double>(kShrinkEvery));
   state_.epoch.train_loss += sum.loss;
   state_.epoch.train_accuracy += static_cast<double>(sum.correct);
   state_.epoch.lr = lr;

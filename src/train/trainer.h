@@ -45,6 +45,7 @@ class Trainer {
   void check_pruning() const;
   void make_passes();
   LossSum run_slices(std::span<const Index> rows, std::uint64_t key, Record* record, std::size_t first);
+  bool shrinks_now() const;
   bool evolves_now() const;
   void evolve_now(Record* record);
   void prune_now();

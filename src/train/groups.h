@@ -1,0 +1,50 @@
+// Connections that live and die together: neurons, square blocks, and at most n of m inputs in a row.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "train/connections.h"
+#include "train/evolve.h"
+
+namespace filigree {
+
+// Which groups a connection belongs to. Structure::neurons: an input or a hidden neuron is all its
+// connections, both ways, so a connection belongs to one or two; outputs of the network are no group.
+// Structure::blocks: `group_size` outputs × `group_size` inputs of a layer, the last ones of a layer smaller.
+class Grouping {
+ public:
+  static constexpr std::uint32_t kNone = ~0u;
+  struct Pair {
+    std::uint32_t first = kNone, second = kNone;
+  };
+
+  Grouping(const std::vector<TrainLayer>& layers, const TrainOptions& options);
+
+  std::size_t count() const { return level_.size(); }
+  // Of a connection of layer l.
+  Pair of(std::size_t l, std::size_t output, std::size_t input) const;
+  // Where a group belongs: the neurons' layer (0: the inputs), or the layer of the block. On each level as
+  // many neurons stay as there are classes, or as many blocks as hold those, so that none is cut through.
+  std::size_t level(std::uint32_t group) const { return level_[group]; }
+
+ private:
+  bool neurons_;
+  std::size_t size_;
+  std::vector<std::uint32_t> first_;  // group of each level
+  std::vector<std::size_t> across_;   // blocks: groups side by side in a layer
+  std::vector<std::uint32_t> level_;  // of each group
+  std::size_t layers_;
+};
+
+// A proximal step of the group lasso: every group's weights are multiplied by 1 - pull · √size / norm, and
+// are zero exactly where that is not above zero. With Structure::n_of_m the weights beyond the n largest of
+// each m move towards zero by `pull`.
+void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double pull);
+
+// Pruning by whole groups, the smallest root mean square first, until no more connections are left than
+// asked; with Structure::n_of_m all but the largest of each m go, ever more until n are left.
+Evolution prune_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
+                       std::size_t slices);
+
+}  // namespace filigree
