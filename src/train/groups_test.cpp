@@ -88,6 +88,7 @@ TEST(PruneGroups, TakesBlocksWholeAndTheSmallestFirst) {
       }
       for (const Link& link : links(layers[l])) ++left[block(link)];
       for (const auto& [place, count] : left) EXPECT_EQ(count, was[place].first);
+      if (left.size() <= static_cast<std::size_t>((40 + side - 1) / side)) continue;  // it keeps what it has
       for (const auto& [place, sizes] : was) {
         const double worth = sizes.second / static_cast<double>(sizes.first);
         double& bound = left.contains(place) ? smallest_left : largest_gone;
