@@ -74,7 +74,6 @@ std::string method_text(const TrainOptions& options) {
 }
 
 struct Side {
-  Network network;
   std::uintmax_t bytes = 0;
   Footprint footprint;
 };
@@ -82,9 +81,7 @@ struct Side {
 Side measure(const std::filesystem::path& path, const Data& data, const Common& common,
              const Context& context) {
   ProgressDisplay display(common.quiet);
-  Network network = load(path);
-  Footprint cost = footprint(network, data, 0.1, display.observer(context.stop));
-  return {std::move(network), std::filesystem::file_size(path), std::move(cost)};
+  return {std::filesystem::file_size(path), footprint(load(path), data, 0.1, display.observer(context.stop))};
 }
 
 std::string milliseconds(const Footprint::Timing& timing) {

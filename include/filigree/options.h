@@ -60,18 +60,17 @@ struct TrainOptions {
   Redistribute redistribute = Redistribute::layer;
   double final_sparsity = -1;  // reached by evolution until stop_evolving, linearly, or as prune_schedule
                                // says; negative: stays
-  PruneBy prune_by =
-      PruneBy::magnitude;  // prune: what goes first: the smallest |weight| or |weight · gradient|
+  bool free_lost = true;       // connections of neurons without inputs or readers, ertl: of those without any
+                               // cost as well, are dropped and regrown
+  PruneBy prune_by = PruneBy::magnitude;  // prune: the smallest |weight|, or |weight · gradient|
   PruneSchedule prune_schedule = PruneSchedule::cubic;  // prune: fast at first, or all before the first step
-  bool free_lost = true;  // connections of neurons without inputs or readers, ertl: of those without
-                          // any cost as well, are dropped and regrown
-  Structure structure = Structure::none;  // prune: what goes as a whole
-  Index group_size = 8;                   // blocks: outputs and inputs of one; n_of_m: m
-  Index group_kept = 2;                   // n_of_m: n
-  double shrink = 0;                      // pull of whole groups to zero (group lasso), while pruning
-  double threshold = 0.01;                // ertl: the first τ
-  double threshold_share = 0.001;         // ertl: the share of weights that τ is steered to drop
-  double threshold_factor = 1.05;         // ertl: by which τ is changed after each evolution
+  Structure structure = Structure::none;                // prune: what goes as a whole
+  Index group_size = 8;                                 // blocks: outputs and inputs of one; n_of_m: m
+  Index group_kept = 2;                                 // n_of_m: n
+  double shrink = 0;               // pull of whole groups to zero (group lasso), while pruning
+  double threshold = 0.01;         // ertl: the first τ
+  double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
+  double threshold_factor = 1.05;  // ertl: by which τ is changed after each evolution
 
   // How it learns.
   Loss loss = Loss::cross_entropy;

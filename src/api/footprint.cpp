@@ -43,12 +43,12 @@ Footprint footprint(const Network& network, const Data& data, double seconds, co
     const LayerInfo info = network.layer_info(l);
     result.parameters += info.connections + info.outputs;
   }
-  result.accuracy = dataset.test.rows > 0 ? evaluate(network, data, Part::test, observer).accuracy
+  const Network compiled = compile_network(network, observer).network;  // what is made of it further is quick
+  result.accuracy = dataset.test.rows > 0 ? evaluate(compiled, data, Part::test, observer).accuracy
                                           : std::numeric_limits<double>::quiet_NaN();
-  const Network compiled = compile_network(network, observer).network;
   result.neurons.push_back(compiled.layer_info(0).inputs);
   for (Index l = 0; l < compiled.layers(); ++l) result.neurons.push_back(compiled.layer_info(l).outputs);
-  const Plan plan = compile(network, observer);
+  const Plan plan = compile(compiled, observer);
   const auto widest = static_cast<std::uint64_t>(std::ranges::max(result.neurons));
   result.memory_bytes = plan.impl().layers->bytes() + static_cast<std::uint64_t>(threads()) * 2 * widest *
                                                           static_cast<std::uint64_t>(kPanelRows) *

@@ -8,32 +8,16 @@
 #include <map>
 #include <set>
 
-#include "train/test_training.h"
+#include "train/test_pruning.h"
 #include "train/topology.h"
 
 namespace filigree {
 namespace {
 
 TrainOptions grouped(Structure structure, std::vector<Index> network, double sparsity, double target) {
-  TrainOptions options;
-  options.network = std::move(network);
-  options.sparsity = sparsity;
-  options.distribution = Distribution::uniform;
-  options.evolve = Evolve::prune;
-  options.final_sparsity = target;
-  options.redistribute = Redistribute::global;
+  TrainOptions options = pruning(std::move(network), sparsity, target);
   options.structure = structure;
-  options.free_lost = false;
-  options.update_every = 10;
   return options;
-}
-
-constexpr Moment kEnd{1000, 1000, 0.1};
-
-std::size_t connections(const std::vector<TrainLayer>& layers) {
-  std::size_t sum = 0;
-  for (const TrainLayer& layer : layers) sum += layer.connections();
-  return sum;
 }
 
 TEST(PruneGroups, TakesWholeNeuronsWithAllTheirConnections) {

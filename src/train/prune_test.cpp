@@ -10,33 +10,12 @@
 #include "io/test_files.h"
 #include "train/connections.h"
 #include "train/start.h"
-#include "train/test_training.h"
+#include "train/test_pruning.h"
 #include "train/topology.h"
 #include "train/trainer.h"
 
 namespace filigree {
 namespace {
-
-TrainOptions pruning(std::vector<Index> network, double from, double to) {
-  TrainOptions options;
-  options.network = std::move(network);
-  options.sparsity = from;
-  options.distribution = Distribution::uniform;
-  options.evolve = Evolve::prune;
-  options.final_sparsity = to;
-  options.redistribute = Redistribute::global;
-  options.free_lost = false;
-  options.update_every = 10;
-  return options;
-}
-
-std::size_t connections(const std::vector<TrainLayer>& layers) {
-  std::size_t sum = 0;
-  for (const TrainLayer& layer : layers) sum += layer.connections();
-  return sum;
-}
-
-constexpr Moment kEnd{1000, 1000, 0.1};
 
 TEST(Prune, FollowsTheCubicScheduleAndEndsAtItsTarget) {
   const TrainOptions options = pruning({40, 30, 20}, 0.2, 0.9);

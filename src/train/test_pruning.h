@@ -1,0 +1,31 @@
+// For tests of pruning: networks that are to lose weights, and the end of a run.
+#pragma once
+
+#include "train/evolve.h"
+#include "train/test_training.h"
+
+namespace filigree {
+
+// From one sparsity to another, all layers compared, every ten steps; lost connections stay.
+inline TrainOptions pruning(std::vector<Index> network, double from, double to) {
+  TrainOptions options;
+  options.network = std::move(network);
+  options.sparsity = from;
+  options.distribution = Distribution::uniform;
+  options.evolve = Evolve::prune;
+  options.final_sparsity = to;
+  options.redistribute = Redistribute::global;
+  options.free_lost = false;
+  options.update_every = 10;
+  return options;
+}
+
+inline std::size_t connections(const std::vector<TrainLayer>& layers) {
+  std::size_t sum = 0;
+  for (const TrainLayer& layer : layers) sum += layer.connections();
+  return sum;
+}
+
+inline constexpr Moment kEnd{1000, 1000, 0.1};
+
+}  // namespace filigree
