@@ -39,6 +39,27 @@ CsrMatrix random_layer(Index neurons, Index fan_in, bool uniform) {
   return w;
 }
 
+// Square blocks of which about `kept` remain, at random, one in each row of blocks at least.
+CsrMatrix block_layer(Index neurons, Index side, double kept) {
+  Random random(static_cast<std::uint64_t>(neurons), static_cast<std::uint64_t>(side));
+  CsrMatrix w;
+  w.rows = w.cols = neurons;
+  std::vector<std::uint8_t> there(static_cast<std::size_t>((neurons + side - 1) / side));
+  for (Index r = 0; r < neurons; ++r) {
+    if (r % side == 0) {
+      for (std::uint8_t& t : there) t = random.uniform() < kept;
+      there[random.below(there.size())] = 1;
+    }
+    for (Index c = 0; c < neurons; ++c) {
+      if (!there[static_cast<std::size_t>(c / side)]) continue;
+      w.column.push_back(c);
+      w.value.push_back(static_cast<float>(random.normal()));
+    }
+    w.row_begin.push_back(w.nnz());
+  }
+  return w;
+}
+
 // Runs dense GEMM once: multiply-adds per second.
 using Yardstick = std::function<double()>;
 
@@ -97,6 +118,11 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
     add("spmm-uniform", random_layer(n, options.fan_in, true));
     if (options.fan_in == kChallengeFanIn && (n & (n - 1)) == 0 && n >= 32 && n <= 65536)
       add("spmm-radix", RadixNet(n, 1, 1).layer(0).weights);
+  }
+  for (const auto& [side, kept] : {std::pair<Index, double>{4, 0.1}, {8, 0.1}, {16, 0.1}, {1024, 1.0}}) {
+    observer.check_stop();
+    const auto name = kept < 1 ? fmt::format("spmm/n=1024,blocks={0}x{0},10%", side) : "spmm/n=1024,full";
+    bench.rows.push_back(time_panel(name, block_layer(1024, side, kept), options.repeat, dense, dense_rates));
   }
   bench.dense_fma_rate = median(dense_rates);
   observer.report("kernels", done, done, "sizes");

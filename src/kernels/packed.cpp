@@ -37,9 +37,11 @@ class TileWriter {
     for (auto begin = places.begin(); begin != places.end();) {
       auto end = begin;
       while (end != places.end() && end->count == begin->count) ++end;
-      const auto own = share(begin, end);
-      write_run(begin, own, true);
-      write_run(own, end, false);
+      const auto fours = share(begin, end, kWideGroup);
+      write_run(begin, fours, kWideGroup);
+      const auto own = share(fours, end, kPackedGroup);
+      write_run(fours, own, kPackedGroup);
+      write_run(own, end, 0);
       begin = end;
     }
   }
@@ -49,33 +51,35 @@ class TileWriter {
  private:
   using Iterator = std::vector<Place>::iterator;
 
-  // Moves every four places of equal pattern to the front, order kept; returns where the others begin.
-  Iterator share(Iterator begin, Iterator end) {
-    if (begin->count == 0) return begin;
-    std::vector<Place> own;
+  // Moves every `group` places of equal pattern to the front, order kept; returns where the others begin.
+  Iterator share(Iterator begin, Iterator end, std::size_t group) {
+    if (begin == end || begin->count == 0) return begin;
+    const auto size = static_cast<std::ptrdiff_t>(group);
+    std::vector<Place> others;
     Iterator shared = begin;
     for (Iterator i = begin; i != end;) {
       Iterator same = i + 1;
       while (same != end && same->key == i->key && std::ranges::equal(columns(*same), columns(*i))) ++same;
-      const auto grouped =
-          (same - i) / static_cast<std::ptrdiff_t>(kPackedGroup) * static_cast<std::ptrdiff_t>(kPackedGroup);
-      own.insert(own.end(), i + grouped, same);
+      const auto grouped = (same - i) / size * size;
+      others.insert(others.end(), i + grouped, same);
       shared = std::move(i, i + grouped, shared);
       i = same;
     }
-    std::ranges::copy(own, shared);
+    std::ranges::copy(others, shared);
     return shared;
   }
 
-  void write_run(Iterator i, Iterator end, bool shared) {
+  void write_run(Iterator i, Iterator end, std::size_t shared) {
     if (i == end) return;
-    packed_.runs.push_back({i->count, static_cast<std::uint32_t>(end - i), shared});
+    packed_.runs.push_back(
+        {i->count, static_cast<std::uint32_t>(end - i), static_cast<std::uint32_t>(shared)});
     ++packed_.tiles.back().runs;
+    const auto whole = static_cast<std::ptrdiff_t>(shared > 0 ? shared : kPackedGroup);
     while (i != end) {
-      const std::ptrdiff_t group = end - i >= static_cast<std::ptrdiff_t>(kPackedGroup) ? kPackedGroup : 1;
+      const std::ptrdiff_t group = end - i >= whole ? whole : 1;
       for (std::ptrdiff_t g = 0; g < group; ++g) packed_.output[output_at_++] = i[g].output;
       for (std::uint32_t e = 0; e < i->count; ++e)
-        for (std::ptrdiff_t g = 0; g < group; ++g) write_entry(i[g], e, !shared || g == 0);
+        for (std::ptrdiff_t g = 0; g < group; ++g) write_entry(i[g], e, shared == 0 || g == 0);
       i += group;
     }
   }
@@ -114,7 +118,7 @@ std::size_t PackedMatrix::bytes() const {
 Offset PackedMatrix::shared_connections() const {
   Offset shared = 0;
   for (const Run& run : runs)
-    if (run.shared) shared += static_cast<Offset>(run.connections) * run.outputs;
+    if (run.shared > 0) shared += static_cast<Offset>(run.connections) * run.outputs;
   return shared;
 }
 

@@ -15,17 +15,21 @@ namespace filigree {
 // that fit in L1, 16 leave the two load ports busy with weights (bench kernels).
 inline constexpr Index kPanelRows = 32;
 
+// Outputs under way at once, each with inputs of its own; outputs that share their inputs go by eights where
+// there are so many, which waits less for loads of the inputs.
 inline constexpr std::size_t kPackedGroup = 4;
+inline constexpr std::size_t kWideGroup = 8;
 
 struct PackedMatrix {
   // Outputs with the same number of connections in a tile. They come in groups of four whose values alternate
   // (a0 b0 c0 d0 a1 b1 …), so that several chains of additions are under way; the last one to three stand
-  // alone. In a shared run the four of each group have the same inputs, which are then stored and loaded
-  // once: a dense or block-sparse matrix, or one with repeated patterns, is made of such groups.
+  // alone. In a shared run the outputs of each group, four or eight, have the same inputs, which are then
+  // stored and loaded once: a dense or block-sparse matrix, or one with repeated patterns, is made of such
+  // groups.
   struct Run {
     std::uint32_t connections = 0;
-    std::uint32_t outputs = 0;  // a multiple of four if shared
-    bool shared = false;
+    std::uint32_t outputs = 0;  // a multiple of `shared`, unless that is 0
+    std::uint32_t shared = 0;   // outputs of a group that share their inputs; 0: none do
   };
   // A range of inputs. The first and the last tile hold every output, tiles between only those they feed.
   struct Tile {

@@ -78,6 +78,13 @@ HWY_INLINE Vec capped_relu(Vec v, Vec zero, Vec cap) {
 #endif
 }
 
+// x86 before AVX-512 has 16 vector registers; sums of eight outputs would fill them.
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+constexpr bool kFewRegisters = true;
+#else
+constexpr bool kFewRegisters = false;
+#endif
+
 // Two vectors of a panel's row: one strip. With four outputs under way that is eight independent chains of
 // additions, which covers the latency of two units (4 cycles each), in 8 of the 16 registers AVX2 has.
 struct Strip {
@@ -151,44 +158,84 @@ struct TileLoop {
     if constexpr (!kUniform) value += values;
   }
 
-  // Four outputs at once; kShared: they have their inputs in common, which are then loaded once.
-  template <bool kShared>
-  HWY_INLINE void group(Tag d, std::size_t n) {
+  // Four outputs at once, each with its own inputs.
+  HWY_INLINE void own_group(Tag d, std::size_t n) {
     static_assert(kPackedGroup == 4);
     Strip a = begin(d, output[0]), b = begin(d, output[1]), c = begin(d, output[2]), e = begin(d, output[3]);
     for (std::size_t i = 0; i < n; ++i) {
+      // The four 16-bit inputs in one load: the load ports are what this loop waits for.
       const std::size_t v = 4 * i;
-      if constexpr (kShared) {
-        const Strip in = rows_at(d, input[i]);
-        connect(d, a, in, v);
-        connect(d, b, in, v + 1);
-        connect(d, c, in, v + 2);
-        connect(d, e, in, v + 3);
-      } else {
-        // The four 16-bit inputs in one load: the load ports are what this loop waits for.
-        std::uint64_t inputs;
-        std::memcpy(&inputs, input + v, sizeof(inputs));
-        connect(d, a, rows_at(d, inputs & 0xffff), v);
-        connect(d, b, rows_at(d, inputs >> 16 & 0xffff), v + 1);
-        connect(d, c, rows_at(d, inputs >> 32 & 0xffff), v + 2);
-        connect(d, e, rows_at(d, inputs >> 48), v + 3);
-      }
+      std::uint64_t inputs;
+      std::memcpy(&inputs, input + v, sizeof(inputs));
+      connect(d, a, rows_at(d, inputs & 0xffff), v);
+      connect(d, b, rows_at(d, inputs >> 16 & 0xffff), v + 1);
+      connect(d, c, rows_at(d, inputs >> 32 & 0xffff), v + 2);
+      connect(d, e, rows_at(d, inputs >> 48), v + 3);
     }
     end(d, a, output[0]);
     end(d, b, output[1]);
     end(d, c, output[2]);
     end(d, e, output[3]);
-    advance(4, kShared ? n : 4 * n, 4 * n);
+    advance(4, 4 * n, 4 * n);
+  }
+
+  // Sums of four outputs that share their inputs. Not an array: GCC 12 would leave it on the stack.
+  struct Four {
+    Strip a, b, c, e;
+  };
+  HWY_INLINE Four begin_four(Tag d, const std::uint32_t* at) const {
+    return {begin(d, at[0]), begin(d, at[1]), begin(d, at[2]), begin(d, at[3])};
+  }
+  HWY_INLINE void connect_four(Tag d, Four& sum, Strip in, std::size_t v) const {
+    connect(d, sum.a, in, v);
+    connect(d, sum.b, in, v + 1);
+    connect(d, sum.c, in, v + 2);
+    connect(d, sum.e, in, v + 3);
+  }
+  HWY_INLINE void store_four(Tag d, const Four& sum, const std::uint32_t* at) const {
+    sum.a.store(d, y + place(at[0]));
+    sum.b.store(d, y + place(at[1]));
+    sum.c.store(d, y + place(at[2]));
+    sum.e.store(d, y + place(at[3]));
+  }
+
+  // Sums of outputs [from, from + kCount) of a group of kGroup that share their inputs, which are loaded
+  // once. A function of its own: among the epilogue's registers GCC 12 keeps an input on the stack, and the
+  // loop takes a third longer.
+  template <std::size_t kGroup, std::size_t kCount>
+  HWY_NOINLINE static void shared_sums(const TileLoop& loop, std::size_t n, std::size_t from) {
+    static_assert(kCount == 4 || kCount == 8);
+    const Tag d;
+    const std::uint16_t* HWY_RESTRICT input = loop.input;
+    const std::uint32_t* HWY_RESTRICT at = loop.output + from;
+    Four first = loop.begin_four(d, at), second;
+    if constexpr (kCount == 8) second = loop.begin_four(d, at + 4);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Strip in = loop.rows_at(d, input[i]);
+      loop.connect_four(d, first, in, kGroup * i + from);
+      if constexpr (kCount == 8) loop.connect_four(d, second, in, kGroup * i + from + 4);
+    }
+    loop.store_four(d, first, at);
+    if constexpr (kCount == 8) loop.store_four(d, second, at + 4);
+  }
+  template <std::size_t kGroup>
+  HWY_INLINE void shared_group(Tag d, std::size_t n) {
+    constexpr std::size_t kCount = kFewRegisters ? kPackedGroup : kGroup;
+    for (std::size_t from = 0; from < kGroup; from += kCount) shared_sums<kGroup, kCount>(*this, n, from);
+    if (last)
+      for (std::size_t k = 0; k < kGroup; ++k) end(d, Strip::load(d, y + place(output[k])), output[k]);
+    advance(kGroup, n, kGroup * n);
   }
 
   HWY_INLINE void run(Tag d, PackedMatrix::Run run) {
     const std::size_t n = run.connections;
     std::size_t left = run.outputs;
-    if (run.shared) {
-      for (; left > 0; left -= 4) group<true>(d, n);
-      return;
+    if (run.shared == kWideGroup) {
+      for (; left > 0; left -= kWideGroup) shared_group<kWideGroup>(d, n);
+    } else if (run.shared == kPackedGroup) {
+      for (; left > 0; left -= kPackedGroup) shared_group<kPackedGroup>(d, n);
     }
-    for (; left >= 4; left -= 4) group<false>(d, n);
+    for (; left >= 4; left -= 4) own_group(d, n);
     for (; left > 0; --left) {
       Strip a = begin(d, output[0]);
       for (std::size_t i = 0; i < n; ++i) connect(d, a, rows_at(d, input[i]), i);

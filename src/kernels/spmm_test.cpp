@@ -233,11 +233,11 @@ TEST(AppendPanelRows, AppendsTheMarkedRowsInOrderAndNothingElse) {
 }
 
 TEST(Pack, SharesTheInputsOfRepeatedPatterns) {
-  // Eight outputs read the same two inputs, one reads another.
+  // Thirteen outputs read the same two inputs, one reads another.
   CsrMatrix w;
-  w.rows = 9;
+  w.rows = 14;
   w.cols = 4;
-  for (Index r = 0; r < 8; ++r) {
+  for (Index r = 0; r < 13; ++r) {
     w.column.insert(w.column.end(), {0, 2});
     w.value.insert(w.value.end(), {static_cast<float>(r), 1});
     w.row_begin.push_back(w.nnz());
@@ -246,8 +246,8 @@ TEST(Pack, SharesTheInputsOfRepeatedPatterns) {
   w.value.push_back(1);
   w.row_begin.push_back(w.nnz());
   const PackedMatrix packed = pack(w.view());
-  EXPECT_EQ(packed.shared_connections(), 16);
-  EXPECT_EQ(packed.input.size(), 2u * 2 + 1);  // two groups of four, and the one
+  EXPECT_EQ(packed.shared_connections(), 24);
+  EXPECT_EQ(packed.input.size(), 2u + 2 + 2 + 1);  // a group of eight, one of four, and two alone
 }
 
 TEST(Pack, TilesRandomLayersButNotRepeatedPatterns) {
