@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "api/challenge_setup.h"
+#include "base/median.h"
 #include "base/parallel.h"
 #include "base/system.h"
 #include "filigree/bench.h"

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "api/challenge_setup.h"
+#include "base/median.h"
 #include "base/parallel.h"
 #include "base/random.h"
 #include "base/system.h"

@@ -67,8 +67,11 @@ struct TrainOptions {
   Structure structure = Structure::none;                // prune: what goes as a whole
   Index group_size = 8;                                 // blocks: outputs and inputs of one; n_of_m: m
   Index group_kept = 2;                                 // n_of_m: n
-  double shrink = 0;               // pull of whole groups to zero (group lasso), while pruning
-  double threshold = 0.01;         // ertl: the first τ
+  double shrink = 0;           // weight of the groups' norms (group lasso) in the loss, while pruning
+  double time_weight = 0;      // weight of the predicted time, as a share of the first network's, in the same
+  double connection_cost = 0;  // for that prediction: ns of a connection …
+  double neuron_cost = 0;      // … and of a neuron
+  double threshold = 0.01;     // ertl: the first τ
   double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
   double threshold_factor = 1.05;  // ertl: by which τ is changed after each evolution
 
@@ -211,6 +214,9 @@ void for_each_setting(Options& o, Visit&& visit) {
   visit("group-size", o.group_size);
   visit("group-kept", o.group_kept);
   visit("shrink", o.shrink);
+  visit("time-weight", o.time_weight);
+  visit("connection-cost", o.connection_cost);
+  visit("neuron-cost", o.neuron_cost);
   visit("free-lost", o.free_lost);
   visit("threshold", o.threshold);
   visit("threshold-share", o.threshold_share);

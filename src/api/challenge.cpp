@@ -4,6 +4,7 @@
 
 #include "api/challenge_setup.h"
 #include "base/error.h"
+#include "base/median.h"
 #include "base/parallel.h"
 #include "base/system.h"
 #include "infer/reference.h"

@@ -125,12 +125,6 @@ std::uint64_t memory_limit_or_default(std::uint64_t limit) {
   return limit > 0 ? limit : physical_memory_bytes() / 4 * 3;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::uint64_t memory_limit,
                               const Observer& observer) {
   PreparedEngine prepared;

@@ -46,6 +46,5 @@ Verification verify_categories(const ChallengeData& data, const std::vector<Inde
                                Offset connections, Check check, const Observer& observer);
 
 std::uint64_t memory_limit_or_default(std::uint64_t limit);
-double median(std::vector<double> values);
 
 }  // namespace filigree

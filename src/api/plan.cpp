@@ -63,9 +63,10 @@ InputRows sparse_rows(std::span<const float> dense, Index width) {
   return rows;
 }
 
-// Gives the first layer its unread inputs back, if no inputs were added up and few were dropped: panels can
-// then be loaded as they come, which saves a copy of each (3 µs of a panel's 20 for 784 inputs). Sums stay
-// the same.
+// Gives the first layer its unread inputs back, if no inputs were added up: panels can then be loaded as they
+// come, which saves a copy of each (3 µs of a panel's 20 for 784 inputs). Where many were dropped, that pays
+// only if outputs share their inputs, and so hardly notice that those lie further apart (784 of which 238 are
+// read, 94 neurons that read them all: a sixth of the time). Sums stay the same.
 void restore_unread_inputs(CompiledNetwork& network) {
   std::vector<Index> column_of;  // per input of the first layer
   for (std::size_t c = 0; c < network.input_of.size(); ++c) {
@@ -74,9 +75,9 @@ void restore_unread_inputs(CompiledNetwork& network) {
     column_of.push_back(static_cast<Index>(c));
   }
   CsrMatrix& first = network.layers.front().weights;
-  if (column_of.size() != static_cast<std::size_t>(first.cols) ||
-      4 * network.input_of.size() > 5 * column_of.size())
-    return;
+  if (column_of.size() != static_cast<std::size_t>(first.cols)) return;
+  const bool few_dropped = 4 * network.input_of.size() <= 5 * column_of.size();
+  if (!few_dropped && 10 * pack(first.view()).shared_connections() < 9 * first.nnz()) return;
   for (Index& c : first.column) c = column_of[static_cast<std::size_t>(c)];
   first.cols = static_cast<Index>(network.input_of.size());
   std::iota(network.input_of.begin(), network.input_of.end(), 0);

@@ -41,8 +41,13 @@ void check_finite(std::span<const float> data, std::size_t features, std::size_t
 void map_panel(const InputMap& map, const float* columns, float* x) {
   for (std::size_t n = 0; n < map.inputs(); ++n) {
     float* to = x + n * kLanes;
-    std::fill_n(to, kLanes, 0.0f);
-    for (const Index c : map.columns_of(n)) {
+    const std::span<const Index> own = map.columns_of(n);
+    if (own.empty()) {
+      std::fill_n(to, kLanes, 0.0f);
+      continue;
+    }
+    std::copy_n(columns + static_cast<std::size_t>(own[0]) * kLanes, kLanes, to);
+    for (const Index c : own.subspan(1)) {
       const float* from = columns + static_cast<std::size_t>(c) * kLanes;
       for (std::size_t b = 0; b < kLanes; ++b) to[b] += from[b];
     }

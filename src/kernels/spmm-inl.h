@@ -227,6 +227,32 @@ struct TileLoop {
     advance(kGroup, n, kGroup * n);
   }
 
+  // The last one to three outputs of a run, stored one after the other but run side by side: a lone output
+  // waits for each of its additions.
+  HWY_INLINE void last_outputs(Tag d, std::size_t n, std::size_t count) {
+    Strip a = begin(d, output[0]), b = a, c = a;
+    if (count > 1) b = begin(d, output[1]);
+    if (count > 2) c = begin(d, output[2]);
+    if (count == 3) {
+      for (std::size_t i = 0; i < n; ++i) {
+        connect(d, a, rows_at(d, input[i]), i);
+        connect(d, b, rows_at(d, input[n + i]), n + i);
+        connect(d, c, rows_at(d, input[2 * n + i]), 2 * n + i);
+      }
+    } else if (count == 2) {
+      for (std::size_t i = 0; i < n; ++i) {
+        connect(d, a, rows_at(d, input[i]), i);
+        connect(d, b, rows_at(d, input[n + i]), n + i);
+      }
+    } else {
+      for (std::size_t i = 0; i < n; ++i) connect(d, a, rows_at(d, input[i]), i);
+    }
+    end(d, a, output[0]);
+    if (count > 1) end(d, b, output[1]);
+    if (count > 2) end(d, c, output[2]);
+    advance(count, count * n, count * n);
+  }
+
   HWY_INLINE void run(Tag d, PackedMatrix::Run run) {
     const std::size_t n = run.connections;
     std::size_t left = run.outputs;
@@ -236,12 +262,7 @@ struct TileLoop {
       for (; left > 0; left -= kPackedGroup) shared_group<kPackedGroup>(d, n);
     }
     for (; left >= 4; left -= 4) own_group(d, n);
-    for (; left > 0; --left) {
-      Strip a = begin(d, output[0]);
-      for (std::size_t i = 0; i < n; ++i) connect(d, a, rows_at(d, input[i]), i);
-      end(d, a, output[0]);
-      advance(1, n, n);
-    }
+    if (left > 0) last_outputs(d, n, left);
   }
 };
 

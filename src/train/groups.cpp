@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "train/prune.h"
+#include "train/topology.h"
 
 namespace filigree {
 
@@ -27,6 +28,31 @@ struct Sizes {
         }
       });
   }
+};
+
+// What a group takes: as its costs say, or as many as its connections are.
+class Costs {
+ public:
+  explicit Costs(const TrainOptions& options) : neurons_(options.structure == Structure::neurons) {
+    if (options.connection_cost == 0) return;
+    connection_ = options.connection_cost;
+    neuron_ = options.neuron_cost;
+  }
+  double group(std::size_t connections, std::size_t level) const {
+    // An input of the network is no neuron that has to be computed.
+    return connection_ * static_cast<double>(connections) + (neurons_ && level > 0 ? neuron_ : 0);
+  }
+  double network(const TrainOptions& options) const {
+    double sum = 0;
+    for (const Offset connections : connections_per_layer(options))
+      sum += connection_ * static_cast<double>(connections);
+    for (std::size_t l = 1; l < options.network.size(); ++l) sum += neuron_ * options.network[l];
+    return sum;
+  }
+
+ private:
+  bool neurons_;
+  double connection_ = 1, neuron_ = 0;
 };
 
 // Calls visit(layer, entries) for the connections of each output among `m` inputs in a row.
@@ -113,7 +139,10 @@ void drop_smallest_groups(const std::vector<TrainLayer>& layers, const TrainOpti
     order.push_back(g);
     ++left[grouping.level(g)];
   }
-  const auto worth = [&](std::uint32_t g) { return sizes.squares[g] / sizes.count[g]; };
+  const Costs costs(options);
+  const auto worth = [&](std::uint32_t g) {
+    return sizes.squares[g] / costs.group(sizes.count[g], grouping.level(g));
+  };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return worth(a) < worth(b); });
   std::size_t connections = 0;
@@ -122,7 +151,7 @@ void drop_smallest_groups(const std::vector<TrainLayer>& layers, const TrainOpti
   const auto side = static_cast<std::size_t>(options.group_size);
   const std::size_t least = options.structure == Structure::blocks ? (classes + side - 1) / side : classes;
   for (const std::uint32_t g : order) {
-    if (connections <= wanted) return;
+    if (connections <= wanted && sizes.squares[g] > 0) return;
     std::size_t& here = left[grouping.level(g)];
     if (here <= least) continue;
     --here;
@@ -156,7 +185,8 @@ Grouping::Pair Grouping::of(std::size_t l, std::size_t output, std::size_t input
           l + 1 < layers_ ? first_[l + 1] + static_cast<std::uint32_t>(output) : kNone};
 }
 
-void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double pull) {
+void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double step) {
+  const double pull = step * options.shrink;
   if (options.structure == Structure::n_of_m) {
     for (TrainLayer& layer : layers)
       for_each_stretch(
@@ -170,11 +200,15 @@ void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options,
   } else {
     const Grouping grouping(layers, options);
     const Sizes sizes(layers, grouping);
+    const Costs costs(options);
+    const double per_cost = step * options.time_weight / costs.network(options);
     std::vector<float> factor(grouping.count(), 1.0f);
-    for (std::size_t g = 0; g < factor.size(); ++g)
+    for (std::uint32_t g = 0; g < factor.size(); ++g)
       if (sizes.count[g] > 0) {
         const double norm = std::sqrt(sizes.squares[g]), less = pull * std::sqrt(sizes.count[g]);
-        factor[g] = norm > less ? static_cast<float>(1 - less / norm) : 0.0f;
+        const double rest = norm - less;
+        const double time = per_cost * costs.group(sizes.count[g], grouping.level(g));
+        factor[g] = rest > 0 && rest * rest > 2 * time ? static_cast<float>(rest / norm) : 0.0f;
       }
     for (std::size_t l = 0; l < layers.size(); ++l)
       for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {

@@ -37,13 +37,15 @@ class Grouping {
   std::size_t layers_;
 };
 
-// A proximal step of the group lasso: every group's weights are multiplied by 1 - pull · √size / norm, and
-// are zero exactly where that is not above zero. With Structure::n_of_m the weights beyond the n largest of
-// each m move towards zero by `pull`.
-void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double pull);
+// The proximal step of shrink · Σ √size · norm + time_weight · T, of length `step`: every group's weights are
+// multiplied by 1 - step · shrink · √size / norm, and the group is zero exactly where that is not above zero,
+// or where what is left is not worth its share of T, the predicted time of the network over that of the first.
+// With Structure::n_of_m the weights beyond the n largest of each m move towards zero by step · shrink.
+void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double step);
 
-// Pruning by whole groups, the smallest root mean square first, until no more connections are left than
-// asked; with Structure::n_of_m all but the largest of each m go, ever more until n are left.
+// Pruning by whole groups until no more connections are left than asked: those first whose squares are the
+// smallest for the time they take (without time costs: for their connections), and all that are zero. With
+// Structure::n_of_m all but the largest of each m go, ever more until n are left.
 Evolution prune_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
                        std::size_t slices);
 

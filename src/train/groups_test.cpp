@@ -130,11 +130,12 @@ TEST(PruneGroups, GoesGraduallyToNOfM) {
 
 TEST(ShrinkGroups, MultipliesEachGroupByWhatTheGroupLassoSays) {
   // 3-2-2: the hidden neurons are groups of 3 + 2 connections, the inputs of 2.
-  const TrainOptions options = grouped(Structure::neurons, {3, 2, 2}, 0, 0.5);
+  TrainOptions options = grouped(Structure::neurons, {3, 2, 2}, 0, 0.5);
+  options.shrink = 2;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   const std::vector<TrainLayer> before = layers;
   const double pull = 0.2;
-  shrink_groups(layers, options, pull);
+  shrink_groups(layers, options, 0.1);
   std::vector<double> hidden(2), input(3);
   for (const Link& link : links(before[0])) {
     const double square = std::pow(before[0].value[link.entry], 2);
@@ -155,6 +156,56 @@ TEST(ShrinkGroups, MultipliesEachGroupByWhatTheGroupLassoSays) {
   shrink_groups(layers, options, 100);  // and all the way to zero, exactly
   for (const TrainLayer& layer : layers)
     for (const float v : layer.value) EXPECT_EQ(v, 0);
+}
+
+TEST(ShrinkGroups, TakesTheGroupsThatAreNotWorthTheirTime) {
+  // One layer of 4 x 4 blocks that differ in size: a block of weights w takes 16 of the network's 64 ns. It
+  // stays if half of its squares, 8 w², are more than the step's share of that, 0.1 · 2 · 16 / 64.
+  TrainOptions options = grouped(Structure::blocks, {16, 4}, 0, 0.5);
+  options.group_size = 4;
+  options.time_weight = 2;
+  options.connection_cost = 1;
+  std::vector<TrainLayer> layers = make_layers(options, false, 1);
+  const std::vector<float> weights = {0.05f, 0.078f, 0.08f, 0.3f};
+  for (const Link& link : links(layers[0])) layers[0].value[link.entry] = weights[link.input / 4];
+  shrink_groups(layers, options, 0.1);
+  for (const Link& link : links(layers[0]))
+    EXPECT_EQ(layers[0].value[link.entry], link.input / 4 < 2 ? 0 : weights[link.input / 4]);
+}
+
+TEST(PruneGroups, TakesWhatIsZeroEvenBeyondTheTarget) {
+  TrainOptions options = grouped(Structure::blocks, {32, 32}, 0, 0.25);
+  options.group_size = 8;
+  std::vector<TrainLayer> layers = make_layers(options, false, 1);
+  for (const Link& link : links(layers[0]))
+    if (link.input >= 8) layers[0].value[link.entry] = 0;
+  prune_groups(layers, options, kEnd, 1);
+  EXPECT_EQ(layers[0].connections(), 8u * 32);
+}
+
+TEST(PruneGroups, ComparesNeuronsByWhatTheyTake) {
+  // The weights of an input are the smallest, those of a hidden neuron a little larger: which goes depends on
+  // what a neuron costs besides its connections.
+  for (const double neuron : {0.0, 100.0}) {
+    TrainOptions options = grouped(Structure::neurons, {4, 4, 2}, 0, 0.15);
+    options.connection_cost = 1;
+    options.neuron_cost = neuron;
+    std::vector<TrainLayer> layers = make_layers(options, false, 1);
+    for (TrainLayer& layer : layers)
+      for (const Link& link : links(layer)) layer.value[link.entry] = 1;
+    for (const Link& link : links(layers[0]))
+      if (link.input == 0) layers[0].value[link.entry] = 0.9f;
+    for (const Link& link : links(layers[0]))
+      if (link.output == 0) layers[0].value[link.entry] = 0.95f;
+    prune_groups(layers, options, kEnd, 1);
+    std::set<std::size_t> inputs, hidden;
+    for (const Link& link : links(layers[0])) {
+      inputs.insert(link.input);
+      hidden.insert(link.output);
+    }
+    EXPECT_EQ(inputs.contains(0), neuron > 0);
+    EXPECT_EQ(hidden.contains(0), neuron == 0);
+  }
 }
 
 }  // namespace

@@ -61,6 +61,14 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
          word(options.evolve));
   if (options.structure != Structure::none && options.prune_by != PruneBy::magnitude)
     fail("groups are pruned by magnitude, not by {}", word(options.prune_by));
+  if (options.shrink + options.time_weight > 0 && options.structure == Structure::none)
+    fail("{} {} pulls at groups, but there is no structure", options.shrink > 0 ? "shrink" : "time-weight",
+         options.shrink > 0 ? options.shrink : options.time_weight);
+  if (options.time_weight > 0 && options.connection_cost == 0)
+    fail("time-weight {} needs a connection-cost to tell the time from", options.time_weight);
+  if (options.time_weight > 0 && options.structure == Structure::n_of_m)
+    fail("time-weight {} pulls at neurons or blocks, not at {}", options.time_weight,
+         word(options.structure));
   if (options.final_sparsity >= 0 && options.distribution != Distribution::densities) {
     TrainOptions last = options;
     last.sparsity = options.final_sparsity;
@@ -221,7 +229,7 @@ LossSum Trainer::run_slices(std::span<const Index> rows, std::uint64_t key, Reco
 // Several steps' pull at once: finding the groups costs as much as a step of a very sparse network.
 bool Trainer::shrinks_now() const {
   const TrainOptions& o = state_.options;
-  return o.evolve == Evolve::prune && o.structure != Structure::none && o.shrink > 0 &&
+  return o.evolve == Evolve::prune && o.structure != Structure::none && o.shrink + o.time_weight > 0 &&
          state_.step % kShrinkEvery == 0 && state_.step < moment().last_step;
 }
 
@@ -316,7 +324,7 @@ void Trainer::step(std::span<const Index> rows) {
     report_not_finite(sum.loss / static_cast<double>(rows.size()));
   }
   update(state_.layers, o, lr, o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0, state_.step);
-  if (shrinks_now()) shrink_groups(state_.layers, o, lr * o.shrink * static_cast<double>(kShrinkEvery));
+  if (shrinks_now()) shrink_groups(state_.layers, o, lr * static_cast<double>(kShrinkEvery));
   state_.epoch.train_loss += sum.loss;
   state_.epoch.train_accuracy += static_cast<double>(sum.correct);
   state_.epoch.lr = lr;

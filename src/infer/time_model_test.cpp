@@ -1,0 +1,84 @@
+// Tests of the time model: what is counted, and that prices come out of measurements.
+#include "infer/time_model.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace filigree {
+namespace {
+
+double at(const PartCounts& counts, TimePart part) {
+  return counts[static_cast<std::size_t>(part)];
+}
+
+Layer full_layer(Index inputs, Index outputs, Activation activation) {
+  Layer layer;
+  layer.activation = activation;
+  layer.weights.rows = outputs;
+  layer.weights.cols = inputs;
+  for (Index r = 0; r < outputs; ++r) {
+    for (Index c = 0; c < inputs; ++c) {
+      layer.weights.column.push_back(c);
+      layer.weights.value.push_back(0.1f * static_cast<float>(r + c + 1));
+    }
+    layer.weights.row_begin.push_back(layer.weights.nnz());
+    layer.bias.push_back(0);
+  }
+  return layer;
+}
+
+ResidentPlan plan_of(const std::vector<Layer>& layers) {
+  std::vector<std::shared_ptr<const PlanLayer>> all;
+  for (const Layer& layer : layers)
+    all.push_back(std::make_shared<PlanLayer>(make_plan_layer(layer, facts_of(layer, kNoCap))));
+  return ResidentPlan(std::move(all));
+}
+
+TEST(CountParts, CountsConnectionsByTheWayTheyAreRun) {
+  const ResidentPlan plan =
+      plan_of({full_layer(5, 14, Activation::tanh), full_layer(14, 3, Activation::identity)});
+  std::vector<Index> all(5);
+  std::iota(all.begin(), all.end(), 0);
+  const PartCounts counts = count_parts(plan, InputMap(all, 5), 33);  // two panels
+  EXPECT_EQ(at(counts, TimePart::call), 1);
+  EXPECT_EQ(at(counts, TimePart::column), 2 * 5);
+  EXPECT_EQ(at(counts, TimePart::moved), 0);
+  EXPECT_EQ(at(counts, TimePart::eights), 2 * 8 * 5);
+  EXPECT_EQ(at(counts, TimePart::fours), 2 * 4 * 5);
+  EXPECT_EQ(at(counts, TimePart::alone), 2 * (2 * 5 + 3 * 14));
+  EXPECT_EQ(at(counts, TimePart::near) + at(counts, TimePart::far), 0);
+  EXPECT_EQ(at(counts, TimePart::output), 2 * (14 + 3));
+  EXPECT_EQ(at(counts, TimePart::run), 2 * (3 + 1));
+  EXPECT_EQ(at(counts, TimePart::curve), 2 * 14);
+  EXPECT_EQ(at(counts, TimePart::answer), 2 * 3);
+}
+
+TEST(CountParts, CountsInputsThatAreMoved) {
+  const ResidentPlan plan = plan_of({full_layer(2, 4, Activation::relu)});
+  const PartCounts counts = count_parts(plan, InputMap({-1, 0, 1}, 2), 32);
+  EXPECT_EQ(at(counts, TimePart::column), 3);
+  EXPECT_EQ(at(counts, TimePart::moved), 2);
+}
+
+TEST(PartPrices, AreAddedUp) {
+  PartPrices prices;
+  std::iota(prices.seconds.begin(), prices.seconds.end(), 1.0);
+  PartCounts counts = {};
+  counts.front() = 2;
+  counts.back() = 3;
+  EXPECT_EQ(prices.of(counts), 2 * 1 + 3 * static_cast<double>(kTimeParts));
+}
+
+TEST(MeasurePrices, FindsPricesThatExplainTheTimes) {
+  const PartPrices prices = measure_prices(1, {});
+  for (const double seconds : prices.seconds) EXPECT_GE(seconds, 0);
+  EXPECT_GT(prices[TimePart::eights] + prices[TimePart::fours], 0);
+  EXPECT_GT(prices.yardstick, 0);
+  EXPECT_GT(prices.error, 0);
+  EXPECT_LT(prices.error, 0.5) << "half of the networks are off by more";
+  EXPECT_LE(prices.error, prices.worst_error);
+}
+
+}  // namespace
+}  // namespace filigree
