@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "filigree/bench.h"
+#include "filigree/compress.h"
 
 namespace filigree::cli {
 
@@ -129,7 +130,33 @@ int run_challenge_bench(ChallengeBenchArguments& arguments, const Context& conte
 struct KernelArguments {
   Common common;
   KernelBenchOptions options;
+  std::string time_model;
+  Index rows = 512;
 };
+
+// What `filigree prune --method fssl` predicts times with.
+nlohmann::json measure_time(const KernelArguments& arguments, const Context& context) {
+  const Common& common = arguments.common;
+  TimeModel model;
+  {
+    ProgressDisplay display(common.quiet);
+    model = measure_time_model(arguments.rows, display.observer(context.stop));
+  }
+  write_time_model(model, arguments.time_model);
+  nlohmann::json parts;
+  if (!common.quiet)
+    fmt::print("\nparts of a call of {} rows with {}\n{:<8} {:>10}\n", model.rows,
+               threads_text(model.threads), "part", "ns");
+  for (const TimeModel::Part& part : model.parts) {
+    if (!common.quiet) fmt::print("{:<8} {:>10.3g}\n", part.name, 1e9 * part.seconds);
+    parts[part.name] = part.seconds;
+  }
+  if (!common.quiet)
+    fmt::print("their sum is {:.0f} % off (median) to {:.0f} % (worst) on the networks that were run\n",
+               100 * model.error, 100 * model.worst_error);
+  print_line(common, "written", arguments.time_model);
+  return {{"rows", model.rows}, {"seconds", parts}, {"error", model.error}};
+}
 
 int run_kernel_bench(KernelArguments& arguments, const Context& context) {
   arguments.common.prepare();
@@ -157,10 +184,13 @@ int run_kernel_bench(KernelArguments& arguments, const Context& context) {
                     {"slowest", row.slowest},
                     {"share_of_dense", row.share_of_dense}});
   }
+  const nlohmann::json time_model =
+      arguments.time_model.empty() ? nlohmann::json() : measure_time(arguments, context);
   arguments.common.write_json({{"dense_fma_rate", bench.dense_fma_rate},
                                {"processor", bench.processor},
                                {"simd", bench.simd},
-                               {"rows", rows}});
+                               {"rows", rows},
+                               {"time_model", time_model}});
   return 0;
 }
 
@@ -198,6 +228,13 @@ Run add_bench(CLI::App& app) {
   kernels_command->add_option("--repeat", kernels->options.repeat, "timed rounds [9]")
       ->check(CLI::Range(1, 1000))
       ->type_name("R");
+  kernels_command
+      ->add_option("--time-model", kernels->time_model,
+                   "measure what the parts of a network's run cost, all threads, and write it here")
+      ->type_name("FILE");
+  kernels_command->add_option("--rows", kernels->rows, "of a call, for the time model [512]")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 24));
   kernels->common.add_to(*kernels_command);
 
   const Run training = add_bench_training(*command);

@@ -20,69 +20,21 @@ struct PruneArguments {
   Common common;
   DataArguments data;
   SettingArguments settings;
-  std::string model, out, resume, method = "magnitude";
+  std::string model, out, resume, method = "magnitude", time_model;
   double target = 0.9;
+  Index rows = 512;
+  Lottery lottery;
   bool once = false;
 };
 
-// What is set for pruning before the command line has its say: half of the run prunes, the rest mends.
-TrainOptions pruning_defaults() {
-  TrainOptions options;
-  options.evolve = Evolve::prune;
-  options.redistribute = Redistribute::global;
-  options.update_every = 100;
-  options.stop_evolving = 0.5;
-  options.lr = 0.05;
-  options.warmup_epochs = 0;
-  options.epochs = 20;
-  return options;
-}
-
 // The settings of training that pruning has, too.
-constexpr std::string_view kShared[] = {"update-every",  "stop-evolving", "growth-batches",
-                                        "redistribute",  "group-size",    "group-kept",
-                                        "shrink",        "optimizer",     "lr",
-                                        "schedule",      "warmup-epochs", "step-epochs",
-                                        "step-factor",   "momentum",      "beta1",
-                                        "beta2",         "epsilon",       "weight-decay",
-                                        "input-dropout", "dropout",       "label-smoothing",
-                                        "clip-norm",     "epochs",        "batch",
-                                        "slices",        "validation",    "patience",
-                                        "seed"};
-
-const char* const kOriginal = "original.safetensors";
-const char* const kCompact = "compact.safetensors";
-
-// Single weights by their worth, or groups of them.
-void apply_method(const std::string& method, TrainOptions& options) {
-  if (const auto by = from_word<PruneBy>(method)) {
-    options.prune_by = *by;
-  } else {
-    options.structure = *from_word<Structure>(method);
-  }
-}
-
-std::string method_text(const TrainOptions& options) {
-  const char* const once = options.prune_schedule == PruneSchedule::once ? ", all at once" : "";
-  if (options.structure == Structure::n_of_m)
-    return fmt::format("{} of {} inputs in a row stay{}", options.group_kept, options.group_size, once);
-  const std::string what =
-      options.structure == Structure::none     ? fmt::format("weights by {}", word(options.prune_by))
-      : options.structure == Structure::blocks ? fmt::format("blocks of {0} x {0}", options.group_size)
-                                               : "whole neurons";
-  return fmt::format("{}, until {:g} % are gone{}", what, 100 * options.final_sparsity, once);
-}
-
-struct Side {
-  std::uintmax_t bytes = 0;
-  Footprint footprint;
-};
-
-Side measure(const std::filesystem::path& path, const Data& data, const Common& common,
-             const Context& context) {
-  ProgressDisplay display(common.quiet);
-  return {std::filesystem::file_size(path), footprint(load(path), data, 0.1, display.observer(context.stop))};
-}
+constexpr std::string_view kShared[] = {
+    "update-every", "stop-evolving",   "growth-batches", "redistribute", "group-size",
+    "group-kept",   "shrink",          "time-weight",    "optimizer",    "lr",
+    "schedule",     "warmup-epochs",   "step-epochs",    "step-factor",  "momentum",
+    "beta1",        "beta2",           "epsilon",        "weight-decay", "input-dropout",
+    "dropout",      "label-smoothing", "clip-norm",      "epochs",       "batch",
+    "slices",       "validation",      "patience",       "seed"};
 
 std::string milliseconds(const Footprint::Timing& timing) {
   return fmt::format("{:.3g} ms", 1e3 * timing.seconds);
@@ -97,14 +49,14 @@ std::string times(double before, double after, const char* word) {
   return after > 0 ? fmt::format("{:.2f}x {}", before / after, word) : "";
 }
 
-void print_table(const Common& common, const Side& before, const Side& after) {
-  const Footprint &a = before.footprint, &b = after.footprint;
+void print_table(const Common& common, const PruneRun& run) {
+  const Footprint &a = run.before, &b = run.after;
   print_row(common, "", "before", "after", "");
   print_row(common, "parameters", with_commas(a.parameters), with_commas(b.parameters),
             fmt::format("{:.2f} % less",
                         100 - 100.0 * static_cast<double>(b.parameters) / static_cast<double>(a.parameters)));
-  print_row(common, "file", short_bytes(before.bytes), short_bytes(after.bytes),
-            times(static_cast<double>(before.bytes), static_cast<double>(after.bytes), "smaller"));
+  print_row(common, "file", short_bytes(run.bytes_before), short_bytes(run.bytes_after),
+            times(static_cast<double>(run.bytes_before), static_cast<double>(run.bytes_after), "smaller"));
   print_row(common, "memory", short_bytes(a.memory_bytes), short_bytes(b.memory_bytes),
             times(static_cast<double>(a.memory_bytes), static_cast<double>(b.memory_bytes), "smaller"));
   if (!std::isnan(a.accuracy))
@@ -116,36 +68,61 @@ void print_table(const Common& common, const Side& before, const Side& after) {
               milliseconds(b.timings[i]), times(a.timings[i].seconds, b.timings[i].seconds, "faster"));
   print_line(common, "neurons", fmt::format("{} before", shape_text(a.neurons)));
   print_line(common, "", fmt::format("{} after", shape_text(b.neurons)));
+  if (run.time_check)
+    print_line(
+        common, "time model",
+        fmt::format("{:.3g} ms predicted for {} rows; {:.3g} ms measured, which is {:.3g} ms at the "
+                    "speed of then: {:+.0f} %",
+                    1e3 * run.time_check->predicted, run.time_model->rows, 1e3 * run.time_check->measured,
+                    1e3 * run.time_check->adjusted, 100 * run.time_check->error()));
 }
 
-nlohmann::json side_json(const Side& side) {
+nlohmann::json side_json(const Footprint& footprint, std::uint64_t bytes) {
   nlohmann::json timings = nlohmann::json::array();
-  for (const Footprint::Timing& t : side.footprint.timings)
+  for (const Footprint::Timing& t : footprint.timings)
     timings.push_back({{"batch", t.batch},
                        {"milliseconds", 1e3 * t.seconds},
                        {"fastest", 1e3 * t.fastest},
                        {"slowest", 1e3 * t.slowest}});
-  return {{"parameters", side.footprint.parameters},
-          {"file_bytes", side.bytes},
-          {"memory_bytes", side.footprint.memory_bytes},
-          {"accuracy", side.footprint.accuracy},
-          {"timings", timings},
-          {"neurons", side.footprint.neurons}};
+  return {
+      {"parameters", footprint.parameters}, {"file_bytes", bytes}, {"memory_bytes", footprint.memory_bytes},
+      {"accuracy", footprint.accuracy},     {"timings", timings},  {"neurons", footprint.neurons}};
 }
 
-TrainConfig config_of(const PruneArguments& arguments) {
-  TrainConfig config;
+nlohmann::json check_json(const PruneRun& run) {
+  if (!run.time_check) return {};
+  return {{"rows", run.time_model->rows},
+          {"predicted_milliseconds", 1e3 * run.time_check->predicted},
+          {"measured_milliseconds", 1e3 * run.time_check->measured},
+          {"adjusted_milliseconds", 1e3 * run.time_check->adjusted},
+          {"error", run.time_check->error()}};
+}
+
+PruneStart start_of(const PruneArguments& arguments) {
   if (!arguments.resume.empty()) {
-    config = read_config(std::filesystem::path(arguments.resume) / "config.toml");
-  } else {
-    config.options = pruning_defaults();
-    apply_method(arguments.method, config.options);
-    if (config.options.structure != Structure::n_of_m) config.options.final_sparsity = arguments.target;
-    config.options.prune_schedule = arguments.once ? PruneSchedule::once : PruneSchedule::cubic;
+    PruneStart start = read_prune_start(arguments.resume);
+    start.data = arguments.data.over(start.data);
+    arguments.settings.apply_to(start.options.training);
+    return start;
   }
-  config.data = arguments.data.over(config.data);
-  arguments.settings.apply_to(config.options);
-  return config;
+  PruneStart start{arguments.data.over({}), {}, load(arguments.model)};
+  PruneOptions& options = start.options;
+  options.training = pruning_defaults();
+  apply_method(options, arguments.method);
+  if (options.training.structure != Structure::n_of_m) options.training.final_sparsity = arguments.target;
+  options.training.prune_schedule = arguments.once ? PruneSchedule::once : PruneSchedule::cubic;
+  arguments.settings.apply_to(options.training);
+  if (options.lottery) options.lottery = arguments.lottery;
+  options.time_model = arguments.time_model;
+  options.rows = arguments.rows;
+  return start;
+}
+
+std::string method_text(const PruneOptions& options) {
+  if (!options.lottery) return pruning_text(options.training);
+  return fmt::format("lottery ticket of {:g} % sparsity in {} rounds, values of epoch {}",
+                     100 * options.training.final_sparsity, options.lottery->rounds,
+                     options.lottery->rewind_epochs);
 }
 
 int run_prune(PruneArguments& arguments, const Context& context) {
@@ -153,49 +130,43 @@ int run_prune(PruneArguments& arguments, const Context& context) {
   arguments.common.prepare();
   if (arguments.resume.empty() && (arguments.model.empty() || arguments.data.options.source.empty()))
     throw std::invalid_argument("prune needs MODEL, --data and --out RUN, or --resume RUN");
-  const TrainConfig config = config_of(arguments);
+  PruneStart start = start_of(arguments);
   const RunDirectory directory{.path = arguments.resume.empty() ? arguments.out : arguments.resume,
                                .resume = !arguments.resume.empty()};
-  const std::filesystem::path original = directory.path / kOriginal;
-  const Network network = load(directory.resume ? original : std::filesystem::path(arguments.model));
   const Data data = [&] {
     ProgressDisplay display(common.quiet);
-    return load_data(config.data, display.observer(context.stop));
+    return load_data(start.data, display.observer(context.stop));
   }();
   print_line(common, "data", data.describe());
-  print_line(common, "network", network.describe());
-  print_line(common, "method", method_text(config.options));
+  print_line(common, "network", start.network.describe());
+  print_line(common, "method", method_text(start.options));
   if (!common.quiet) std::fflush(stdout);
-  if (!directory.resume && !std::filesystem::exists(directory.path / "checkpoint.safetensors")) {
-    std::filesystem::create_directories(directory.path);
-    save(network, original);
-  }
+  if (start.options.lottery)
+    start.options.lottery->begin = [&](int round, double sparsity) {
+      print_line(common, fmt::format("round {}", round), fmt::format("{:.2f} % sparse", 100 * sparsity));
+    };
+  ProgressDisplay display(common.quiet);
   TrainView view(common.quiet, false);
   try {
-    if (directory.resume) {
-      train(data, config.options, directory, view.observer(context.stop));
-    } else {
-      train_from(network, data, config.options, directory, view.observer(context.stop));
-    }
+    const PruneRun run = prune(start.network, data, start.options, directory,
+                               {view.observer(context.stop), display.observer(context.stop),
+                                [&](const std::string& text) { print_line(common, "note", text); }});
+    print_table(common, run);
+    print_line(common, "written",
+               fmt::format("{}: compact.safetensors; before the exact passes: model.safetensors; "
+                           "original.safetensors, and the files of the run",
+                           directory.path.string()));
+    common.write_json({{"method", method_text(start.options)},
+                       {"target", start.options.training.final_sparsity},
+                       {"time_model", check_json(run)},
+                       {"before", side_json(run.before, run.bytes_before)},
+                       {"after", side_json(run.after, run.bytes_after)},
+                       {"data", data.describe()},
+                       {"threads", threads()},
+                       {"processor", processor_name()}});
   } catch (const Cancelled&) {
     throw Error(fmt::format("interrupted; go on with: filigree prune --resume {}", directory.path.string()));
   }
-  const Side before = measure(original, data, common, context);
-  save(compile_network(load(directory.path / "model.safetensors")).network, directory.path / kCompact);
-  const Side after = measure(directory.path / kCompact, data, common, context);
-  print_table(common, before, after);
-  print_line(
-      common, "written",
-      fmt::format("{}: {}; before the exact passes: model.safetensors; {}, metrics.jsonl, config.toml, "
-                  "checkpoint.safetensors",
-                  directory.path.string(), kCompact, kOriginal));
-  common.write_json({{"method", method_text(config.options)},
-                     {"target", config.options.final_sparsity},
-                     {"before", side_json(before)},
-                     {"after", side_json(after)},
-                     {"data", data.describe()},
-                     {"threads", threads()},
-                     {"processor", processor_name()}});
   return 0;
 }
 
@@ -211,10 +182,15 @@ Run add_prune(CLI::App& app) {
       command
           ->add_option(
               "--method", arguments->method,
-              "what goes: weights by magnitude, taylor or random; or neurons, blocks, all but n-of-m")
+              "what goes: weights by magnitude, taylor or random; neurons, blocks, all but n-of-m; fssl: "
+              "neurons by what they do for the error and what they cost in time; lottery: weights, and the "
+              "others begin again")
           ->type_name("M")
           ->capture_default_str()
-          ->check(CLI::IsMember({"magnitude", "taylor", "random", "neurons", "blocks", "n-of-m"}));
+          ->check(says_what_is_wrong([](const std::string& text) {
+            PruneOptions scratch;
+            apply_method(scratch, text);
+          }));
   CLI::Option* target = command->add_option("--target", arguments->target, "share of the weights that goes")
                             ->type_name("S")
                             ->capture_default_str()
@@ -223,12 +199,34 @@ Run add_prune(CLI::App& app) {
                               apply_setting(scratch, "sparsity", text);
                             }));
   CLI::Option* once = command->add_flag("--once", arguments->once, "all at once, not gradually");
+  CLI::Option* time_model =
+      command
+          ->add_option("--time-model", arguments->time_model,
+                       "fssl: what `filigree bench kernels --time-model` measured; else it is measured now")
+          ->type_name("FILE");
+  CLI::Option* rows =
+      command->add_option("--rows", arguments->rows, "fssl: rows of a call that is to be fast")
+          ->type_name("N")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 1 << 24));
+  CLI::Option* rounds =
+      command->add_option("--rounds", arguments->lottery.rounds, "lottery: rounds of pruning")
+          ->type_name("R")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 1000));
+  CLI::Option* rewind = command
+                            ->add_option("--rewind", arguments->lottery.rewind_epochs,
+                                         "lottery: weights are set back to those after so many epochs")
+                            ->type_name("E")
+                            ->capture_default_str()
+                            ->check(CLI::NonNegativeNumber);
   CLI::Option* out =
       command->add_option("--out", arguments->out, "directory for the result")->type_name("RUN");
   CLI::Option* resume =
       command->add_option("--resume", arguments->resume, "go on with the run in this directory")
           ->type_name("RUN");
-  for (CLI::Option* other : {model, data, method, target, once, out}) resume->excludes(other);
+  for (CLI::Option* other : {model, data, method, target, once, time_model, rows, rounds, rewind, out})
+    resume->excludes(other);
   model->needs(out);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos(pruning_defaults()))

@@ -55,4 +55,15 @@ void SettingArguments::apply_to(TrainOptions& options) const {
     if (setting->option->count() > 0) apply_setting(options, setting->name, setting->text);
 }
 
+std::string pruning_text(const TrainOptions& options) {
+  const char* const once = options.prune_schedule == PruneSchedule::once ? ", all at once" : "";
+  if (options.structure == Structure::n_of_m)
+    return fmt::format("{} of {} inputs in a row stay{}", options.group_kept, options.group_size, once);
+  const std::string what =
+      options.structure == Structure::none     ? fmt::format("weights by {}", word(options.prune_by))
+      : options.structure == Structure::blocks ? fmt::format("blocks of {0} x {0}", options.group_size)
+                                               : "whole neurons";
+  return fmt::format("{}, until {:g} % are gone{}", what, 100 * options.final_sparsity, once);
+}
+
 }  // namespace filigree::cli

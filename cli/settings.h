@@ -33,4 +33,7 @@ class SettingArguments {
 // Refuses what `attempt` throws std::invalid_argument for, with its message, before any work begins.
 CLI::Validator says_what_is_wrong(const std::function<void(const std::string&)>& attempt);
 
+// "weights by magnitude, until 90 % are gone": what Evolve::prune is set to do.
+std::string pruning_text(const TrainOptions& options);
+
 }  // namespace filigree::cli

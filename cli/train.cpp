@@ -120,8 +120,7 @@ std::string sparsity_text(const TrainOptions& options) {
 
 std::string evolution_text(const TrainOptions& options) {
   if (options.evolve == Evolve::none || options.dense) return "with a fixed topology";
-  if (options.evolve == Evolve::prune)
-    return fmt::format("pruned by {} to {:g} %", word(options.prune_by), 100 * options.final_sparsity);
+  if (options.evolve == Evolve::prune) return fmt::format("pruned: {}", pruning_text(options));
   return fmt::format("evolving by {}", word(options.evolve));
 }
 

@@ -246,7 +246,7 @@ case $2 in
     check cmp "$work/full/model.safetensors" "$work/same/model.safetensors"
     run 0 train --data digits:200 --start "$work/full/model.safetensors" --evolve prune --final-sparsity 0.95 --update-every 1 \
           --epochs 4 --out "$work/pruned" --json "$work/p.json"
-    says out "pruned by magnitude to 95 %"
+    says out "pruned: weights by magnitude, until 95 % are gone"
     check test "$(grep -o '"nnz": [0-9]*' "$work/p.json" | grep -o '[0-9]*')" -le 794
     check test "$(stat -c %s "$work/full/model.safetensors")" -gt $((8 * $(stat -c %s "$work/pruned/model.safetensors")))
     run 2 train --data digits:200 --start "$work/full" --network 784-16-10; says err --start

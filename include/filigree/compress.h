@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,20 @@ struct Footprint {
 Footprint footprint(const Network& network, const Data& data, double seconds = 0.1,
                     const Observer& observer = {});
 
+// The lottery ticket (Frankle and Carbin): a network is trained from values drawn by chance; its smallest
+// weights go; the others are set back to what they were early in training; the rest is trained again. In
+// rounds, each of which drops the same share, until options.final_sparsity.
+struct Lottery {
+  int rounds = 3;
+  std::int64_t rewind_epochs = 1;  // values are set back to those after so many; 0: the first
+  std::function<void(int round, double sparsity)> begin;  // of each round; round 0 trains the whole network
+};
+// Shape and connections are those of `shape`. The directory, which must be given, holds a run for each round
+// (round-0, round-1, …) and the last one's model.safetensors; with directory.resume finished rounds stay.
+TrainRun train_ticket(const Network& shape, const Data& data, const TrainOptions& options,
+                      const Lottery& lottery, const RunDirectory& directory,
+                      const TrainObserver& observer = {});
+
 // What the parts of a network's run cost on a machine, found by running networks of all kinds. The time of a
 // run is the sum over its parts.
 struct TimeModel {
@@ -49,6 +65,9 @@ void write_time_model(const TimeModel& model, const std::filesystem::path& path)
 // Empty if the model holds here, else what is different: "it was measured with 4 threads, now there are 2".
 std::string why_not_here(const TimeModel& model);
 
+// connection_cost and neuron_cost as the model has them, for networks that lose whole neurons or blocks.
+void set_costs(TrainOptions& options, const TimeModel& model);
+
 // The model's word for a network beside the measurement.
 struct TimeCheck {
   double predicted = 0;  // seconds, like the others
@@ -58,5 +77,43 @@ struct TimeCheck {
 };
 TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,
                      const Observer& observer = {});
+
+// A network made smaller, with what that cost and gained.
+struct PruneOptions {
+  TrainOptions training = {};           // evolve is prune; with a time_weight, costs are set by a time model
+  std::optional<Lottery> lottery = {};  // instead of pruning while training goes on
+  std::filesystem::path time_model =
+      {};            // of which file; measured if there is none, or it does not hold here
+  Index rows = 512;  // of a call that is to be fast, if it is measured
+};
+// What is set for pruning before anything else is: half of the run prunes, the rest mends.
+TrainOptions pruning_defaults();
+// "magnitude", "taylor", "random", "lottery": single weights; "neurons", "blocks", "n-of-m": groups of them;
+// "fssl": neurons, by a loss of error, norms and predicted time. Throws std::invalid_argument.
+void apply_method(PruneOptions& options, const std::string& method);
+
+struct PruneRun {
+  Network compact;                                  // after the exact passes
+  Footprint before, after;                          // of the network given, and of this one
+  std::uint64_t bytes_before = 0, bytes_after = 0;  // of the files
+  std::optional<TimeModel> time_model = {};
+  std::optional<TimeCheck> time_check = {};
+};
+struct PruneObserver {
+  TrainObserver training = {};
+  Observer other = {};                                  // time model and footprints
+  std::function<void(const std::string&)> remark = {};  // what happened that was not asked for
+};
+// The directory, which must be given, gets the files of a training run, original.safetensors,
+// compact.safetensors and, for a time_weight, time_model.json. Throws Cancelled after a stop, with the
+// checkpoint written. With directory.resume the network and all options are those it was begun with:
+PruneRun prune(const Network& network, const Data& data, const PruneOptions& options,
+               const RunDirectory& directory, const PruneObserver& observer = {});
+struct PruneStart {
+  DataOptions data = {};
+  PruneOptions options = {};
+  Network network;
+};
+PruneStart read_prune_start(const std::filesystem::path& directory);
 
 }  // namespace filigree

@@ -55,6 +55,7 @@ struct RunDirectory {
   std::filesystem::path path = {};  // empty: no files
   bool resume = false;              // go on from its checkpoint; all settings must be the same
   bool test_every_epoch = false;    // for curves; never used for choices
+  std::int64_t early_epochs = -1;   // the network after so many epochs is kept, too: early.safetensors
 };
 
 // Throws Cancelled after a stop, with the checkpoint written.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "api/data_impl.h"
@@ -19,20 +20,12 @@ namespace filigree {
 
 namespace {
 
-constexpr std::size_t kLongestFile = 1 << 20;  // bytes
 constexpr int kTurns = 51;
 
 PartPrices prices_of(const TimeModel& model) {
   PartPrices prices;
   for (std::size_t p = 0; p < kTimeParts; ++p) prices.seconds[p] = model.parts[p].seconds;
   return prices;
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  Source source(path);
-  std::string text(kLongestFile, '\0');
-  text.resize(source.read(std::as_writable_bytes(std::span(text))));
-  return text;
 }
 
 }  // namespace
@@ -96,12 +89,20 @@ std::string why_not_here(const TimeModel& model) {
   return "";
 }
 
+void set_costs(TrainOptions& options, const TimeModel& model) {
+  const PartPrices prices = prices_of(model);
+  constexpr auto kLanes = static_cast<double>(kPanelRows);
+  const double panels = std::ceil(static_cast<double>(model.rows) / kLanes);
+  options.connection_cost = 1e9 * panels * prices[TimePart::eights];
+  options.neuron_cost = 1e9 * panels * prices[TimePart::output];
+}
+
 TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,
                      const Observer& observer) {
   const Dataset& dataset = data.impl().dataset;
-  const DataRows& rows = dataset.test.rows > 0 ? dataset.test : dataset.train;
+  const DataRows& rows = dataset.test.rows >= model.rows ? dataset.test : dataset.train;
   const auto count = static_cast<std::size_t>(model.rows);
-  if (rows.rows < model.rows) fail("{} rows are too few to time batches of {}", rows.rows, model.rows);
+  if (rows.rows < model.rows) fail("{} rows are too few for a call of {}", rows.rows, model.rows);
   const Plan plan = compile(network, observer);
   const Plan::Impl& ready = plan.impl();
   Yardstick yardstick(count);

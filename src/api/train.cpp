@@ -14,7 +14,8 @@ namespace {
 TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& directory,
              const TrainObserver& observer, const Model* start) {
   const Data::Impl& impl = data.impl();
-  const RunFiles files{directory.path, directory.resume, directory.test_every_epoch, impl.options};
+  const RunFiles files{directory.path, directory.resume, directory.test_every_epoch, impl.options,
+                       directory.early_epochs};
   TrainOutcome outcome = run_training(impl.dataset, options, files, observer, start);
   Model model = to_model(outcome.state, false);
   double all = 0;

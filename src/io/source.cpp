@@ -260,4 +260,12 @@ std::optional<std::filesystem::path> find_file(const std::filesystem::path& path
   return std::nullopt;
 }
 
+std::string read_text(const std::filesystem::path& path, std::size_t most) {
+  Source source(path);
+  std::string text(most + 1, '\0');
+  text.resize(source.read(std::as_writable_bytes(std::span(text))));
+  if (text.size() > most) fail("{}: is longer than {} bytes", source.name(), most);
+  return text;
+}
+
 }  // namespace filigree

@@ -40,6 +40,9 @@ class Source {
   std::unique_ptr<State> state_;
 };
 
+// All of a short text; longer than `most` bytes is an Error.
+std::string read_text(const std::filesystem::path& path, std::size_t most = std::size_t{1} << 20);
+
 // The file itself, else the same name with .gz, else with .zst; empty if there is none.
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& path);
 

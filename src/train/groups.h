@@ -39,8 +39,9 @@ class Grouping {
 
 // The proximal step of shrink · Σ √size · norm + time_weight · T, of length `step`: every group's weights are
 // multiplied by 1 - step · shrink · √size / norm, and the group is zero exactly where that is not above zero,
-// or where what is left is not worth its share of T, the predicted time of the network over that of the first.
-// With Structure::n_of_m the weights beyond the n largest of each m move towards zero by step · shrink.
+// or where what is left is not worth its share of T, the predicted time of the network over that of the
+// first. With Structure::n_of_m the weights beyond the n largest of each m move towards zero by step ·
+// shrink.
 void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double step);
 
 // Pruning by whole groups until no more connections are left than asked: those first whose squares are the

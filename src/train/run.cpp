@@ -59,9 +59,11 @@ class Run {
     write_config();
     bool early = out_of_patience();  // before a resume
     const auto done = static_cast<std::int64_t>(state.history.size());
+    if (done == 0) keep_early(0);
     for (std::int64_t epoch = done; epoch < state.options.epochs && !early; ++epoch) {
       run_epoch(epoch);
       early = finish_epoch();
+      keep_early(epoch + 1);
       if (!files_.directory.empty()) {
         write_metrics();
         write_checkpoint(checkpoint_path(files_), state);
@@ -250,6 +252,11 @@ class Run {
   void write_config() const {
     if (!files_.directory.empty() && !files_.resume)
       write_text(files_.directory / "config.toml", to_toml({files_.data, trainer_.state().options}));
+  }
+
+  void keep_early(std::int64_t epochs) const {
+    if (epochs == files_.early_epochs && !files_.directory.empty())
+      write_model(files_.directory / "early.safetensors", to_model(trainer_.state(), false));
   }
 
   void write_metrics() const {

@@ -55,35 +55,48 @@ InputScaling scaling_of(const Model& model, const Dataset& data) {
 
 }  // namespace
 
-TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options) {
-  check_trainable(model, data, options.dense);
-  TrainState state;
-  state.options = options;
-  state.options.loss = loss_of(model);
-  state.options.network = {model.layers.front().inputs()};
-  state.options.distribution = Distribution::densities;
-  state.options.densities.clear();
-  state.data_fingerprint = fingerprint(data);
-  state.scaling = scaling_of(model, data);
-  double connections = 0, all = 0;
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+std::vector<TrainLayer> layers_of(const Model& model, const TrainOptions& options, bool sparse_rows) {
+  std::vector<TrainLayer> layers(model.layers.size());
+  for (std::size_t l = 0; l < layers.size(); ++l) {
     const Layer& source = model.layers[l];
-    TrainLayer& layer = state.layers.emplace_back();
+    TrainLayer& layer = layers[l];
     layer.inputs = source.inputs();
     layer.outputs = source.outputs();
     layer.activation = source.activation;
     layer.slope = source.slope;
     layer.dense = options.dense;
-    layer.by_input = !options.dense && (data.train.sparse() || l > 0);
+    layer.by_input = !options.dense && (sparse_rows || l > 0);
     layer.threshold = options.threshold;
     set_connections(layer, source, l > 0);
-    connections += static_cast<double>(layer.connections());
-    all += static_cast<double>(layer.capacity());
-    state.options.network.push_back(layer.outputs);
-    state.options.densities.push_back(static_cast<double>(layer.connections()) /
-                                      static_cast<double>(layer.capacity()));
   }
-  state.options.sparsity = 1 - connections / all;
+  return layers;
+}
+
+void take_shape(const Model& model, TrainOptions& options) {
+  options.loss = loss_of(model);
+  options.network = {model.layers.front().inputs()};
+  options.distribution = Distribution::densities;
+  options.densities.clear();
+  double connections = 0, all = 0;
+  for (const Layer& layer : model.layers) {
+    const double capacity = static_cast<double>(layer.inputs()) * static_cast<double>(layer.outputs());
+    const auto own = static_cast<double>(layer.weights.nnz());
+    options.network.push_back(layer.outputs());
+    options.densities.push_back(own / capacity);
+    connections += own;
+    all += capacity;
+  }
+  options.sparsity = 1 - connections / all;
+}
+
+TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options) {
+  check_trainable(model, data, options.dense);
+  TrainState state;
+  state.options = options;
+  take_shape(model, state.options);
+  state.data_fingerprint = fingerprint(data);
+  state.scaling = scaling_of(model, data);
+  state.layers = layers_of(model, options, data.train.sparse());
   return state;
 }
 

@@ -9,4 +9,9 @@ namespace filigree {
 // the place of those in `options`. Throws Error if the network cannot be trained, or not on this data.
 TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options);
 
+// The layers of that state, without the optimizer's memory.
+std::vector<TrainLayer> layers_of(const Model& model, const TrainOptions& options, bool sparse_rows);
+// Shape, densities, loss and sparsity of `options` become the network's.
+void take_shape(const Model& model, TrainOptions& options);
+
 }  // namespace filigree

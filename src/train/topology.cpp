@@ -95,26 +95,6 @@ double deviation(const TrainOptions& options, const TrainLayer& layer, double fa
   return 0;
 }
 
-void draw_values(const TrainOptions& options, TrainLayer& layer, Random& random) {
-  std::vector<Index> fan_in(static_cast<std::size_t>(layer.outputs), layer.dense ? layer.inputs : 0);
-  if (layer.by_input) {
-    for (const std::uint16_t output : layer.pattern.column) ++fan_in[output];
-  } else if (!layer.dense) {
-    for (std::size_t o = 0; o < fan_in.size(); ++o)
-      fan_in[o] = static_cast<Index>(layer.pattern.row_begin[o + 1] - layer.pattern.row_begin[o]);
-  }
-  const auto draw = [&](std::size_t e, std::size_t output) {
-    layer.value[e] = static_cast<float>(deviation(options, layer, fan_in[output]) * random.normal());
-  };
-  if (layer.dense) {
-    for (std::size_t e = 0; e < layer.value.size(); ++e) draw(e, e / static_cast<std::size_t>(layer.inputs));
-    return;
-  }
-  for (std::size_t r = 0; r < static_cast<std::size_t>(layer.pattern.rows); ++r)
-    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
-      draw(e, layer.by_input ? layer.pattern.column[e] : r);
-}
-
 Activation hidden_activation(HiddenActivation activation) {
   switch (activation) {
     case HiddenActivation::relu:
@@ -165,6 +145,27 @@ std::vector<Offset> connections_per_layer(const TrainOptions& options) {
   return count;
 }
 
+void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l) {
+  Random random = random_stream(options.seed, Stream::values, l);
+  std::vector<Index> fan_in(static_cast<std::size_t>(layer.outputs), layer.dense ? layer.inputs : 0);
+  if (layer.by_input) {
+    for (const std::uint16_t output : layer.pattern.column) ++fan_in[output];
+  } else if (!layer.dense) {
+    for (std::size_t o = 0; o < fan_in.size(); ++o)
+      fan_in[o] = static_cast<Index>(layer.pattern.row_begin[o + 1] - layer.pattern.row_begin[o]);
+  }
+  const auto draw = [&](std::size_t e, std::size_t output) {
+    layer.value[e] = static_cast<float>(deviation(options, layer, fan_in[output]) * random.normal());
+  };
+  if (layer.dense) {
+    for (std::size_t e = 0; e < layer.value.size(); ++e) draw(e, e / static_cast<std::size_t>(layer.inputs));
+    return;
+  }
+  for (std::size_t r = 0; r < static_cast<std::size_t>(layer.pattern.rows); ++r)
+    for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
+      draw(e, layer.by_input ? layer.pattern.column[e] : r);
+}
+
 std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inputs, std::size_t slices) {
   const std::size_t count = options.network.size() - 1;
   const std::vector<Offset> connections =
@@ -199,8 +200,7 @@ std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inp
     layer.value.resize(layer.dense ? layer.capacity() : layer.pattern.nnz());
     layer.transposed_value.resize(layer.transposed.nnz());
     layer.bias.assign(static_cast<std::size_t>(layer.outputs), 0.0f);
-    Random random = random_stream(options.seed, Stream::values, l);
-    draw_values(options, layer, random);
+    draw_values(options, layer, l);
     resize_state(layer, options.optimizer, slices);
     refresh_transposed(layer);
   }

@@ -68,6 +68,8 @@ struct RunFiles {
   bool resume = false;
   bool test_every_epoch = false;
   DataOptions data = {};  // for config.toml
+  std::int64_t early_epochs =
+      -1;  // the network after so many is kept as early.safetensors; negative: none is
 };
 
 struct TrainOutcome {

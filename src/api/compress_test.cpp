@@ -1,0 +1,199 @@
+// Tests of pruning from end to end, of lottery tickets and of time models as files.
+#include "filigree/compress.h"
+
+#include <gtest/gtest.h>
+
+#include "api/network_impl.h"
+#include "filigree/runtime.h"
+#include "io/test_files.h"
+#include "sparse/test_errors.h"
+
+namespace filigree {
+namespace {
+
+Data digits() {
+  return load_data({.source = "digits:600"});
+}
+
+// A small dense network, trained a little.
+Network dense_network(const Data& data) {
+  TrainOptions options;
+  options.network = {784, 32, 24, 10};
+  options.dense = true;
+  options.epochs = 2;
+  return train(data, options).network;
+}
+
+PruneOptions quick(const std::string& method, double target) {
+  PruneOptions options;
+  options.training = pruning_defaults();
+  options.training.final_sparsity = target;
+  options.training.epochs = 4;
+  options.training.update_every = 2;
+  options.rows = 32;
+  apply_method(options, method);
+  return options;
+}
+
+std::vector<Layer> layers_of_file(const std::filesystem::path& path) {
+  return to_model(load(path)).layers;
+}
+
+TEST(Prune, OfEveryMethodEndsAtTheTargetAndCompact) {
+  const Data data = digits();
+  const Network network = dense_network(data);
+  for (const char* method : {"magnitude", "random", "neurons", "fssl", "lottery"}) {
+    const TestDirectory directory;
+    PruneOptions options = quick(method, 0.8);
+    if (options.lottery) options.lottery->rounds = 2;
+    const PruneRun run = prune(network, data, options, {.path = directory / "run"});
+    const Offset whole = 784 * 32 + 32 * 24 + 24 * 10;
+    EXPECT_EQ(run.before.parameters, whole + 32 + 24 + 10) << method;
+    EXPECT_LE(run.after.parameters, whole / 5 + 1 + 66) << method;
+    EXPECT_LT(run.bytes_after, 2 * run.bytes_before / 5) << method;
+    EXPECT_GT(run.after.accuracy, 0.15) << method;
+    EXPECT_EQ(run.time_check.has_value(), std::string(method) == "fssl");
+    EXPECT_EQ(layers_of_file(directory / "run" / "compact.safetensors"), to_model(run.compact).layers);
+    if (run.time_check) {
+      EXPECT_GT(run.time_check->predicted, 0);
+      EXPECT_GT(run.time_check->measured, 0);
+      EXPECT_TRUE(std::filesystem::exists(directory / "run" / "time_model.json"));
+    }
+    EXPECT_NE(error_of([&] {
+                prune(network, data, options, {.path = directory / "run"});
+              }).find("holds a run already"),
+              std::string::npos);
+  }
+}
+
+TEST(Prune, GoesOnWhereItWasStopped) {
+  const Data data = digits();
+  const Network network = dense_network(data);
+  for (const char* method : {"lottery", "fssl"}) {
+    const TestDirectory directory;
+    PruneOptions options = quick(method, 0.8);
+    if (options.lottery) options.lottery->rounds = 2;
+    if (!options.lottery) {  // the same time model for both
+      options.time_model = directory / "model.json";
+      write_time_model(measure_time_model(32), options.time_model);
+    }
+    prune(network, data, options, {.path = directory / "whole"});
+    for (const int stop_at : {2, 6, 11}) {  // epochs, over all rounds
+      const RunDirectory part{.path = directory / ("part" + std::to_string(stop_at))};
+      std::stop_source stop;
+      int epochs = 0;
+      PruneObserver observer;
+      observer.training.epoch = [&](const EpochReport&) {
+        if (++epochs == stop_at) stop.request_stop();
+      };
+      observer.training.stop = stop.get_token();
+      const int all = options.lottery ? 12 : 4;
+      if (stop_at < all)
+        EXPECT_THROW(prune(network, data, options, part, observer), Cancelled);
+      else
+        continue;
+      PruneStart start = read_prune_start(part.path);
+      EXPECT_EQ(start.options.lottery.has_value(), options.lottery.has_value());
+      prune(start.network, data, start.options, {.path = part.path, .resume = true});
+      EXPECT_EQ(layers_of_file(part.path / "model.safetensors"),
+                layers_of_file(directory / "whole" / "model.safetensors"))
+          << method << " stopped after epoch " << stop_at;
+    }
+  }
+}
+
+TEST(Prune, RefusesWhatCannotBe) {
+  const Data data = digits();
+  const Network network = dense_network(data);
+  const TestDirectory directory;
+  const auto error = [&](const PruneOptions& options) {
+    return error_of([&] { prune(network, data, options, {.path = directory / "none"}); });
+  };
+  EXPECT_NE(error(quick("magnitude", 0.9999)).find("are the least"), std::string::npos);
+  EXPECT_NE(error(quick("lottery", 0.9999)).find("are the least"), std::string::npos);
+  PruneOptions odd = quick("lottery", 0.9);
+  odd.lottery->rewind_epochs = 5;
+  EXPECT_THROW(error(odd), std::invalid_argument);
+  PruneOptions large = quick("fssl", 0.9);
+  large.rows = 4096;
+  EXPECT_NE(error(large).find("calls of 4096 rows"), std::string::npos);
+  PruneOptions nothing;
+  EXPECT_THROW(apply_method(nothing, "magic"), std::invalid_argument);
+  EXPECT_THROW(apply_method(nothing, "none"), std::invalid_argument);
+}
+
+TimeModel some_model() {
+  TimeModel model{processor_name(), simd_name(), threads(), 512};
+  for (const char* name : {"call", "column", "moved", "output", "run", "eights", "fours", "near", "far",
+                           "alone", "curve", "answer"})
+    model.parts.push_back({name, 1e-9 * static_cast<double>(model.parts.size() + 1)});
+  model.error = 0.03;
+  model.worst_error = 0.4;
+  model.yardstick_seconds = 4e-4;
+  return model;
+}
+
+TEST(TimeModel, ComesBackFromItsFile) {
+  const TestDirectory directory;
+  const std::filesystem::path path = directory / "model.json";
+  const TimeModel model = some_model();
+  write_time_model(model, path);
+  const TimeModel read = read_time_model(path);
+  EXPECT_EQ(why_not_here(read), "");
+  EXPECT_EQ(read.rows, model.rows);
+  EXPECT_EQ(read.yardstick_seconds, model.yardstick_seconds);
+  ASSERT_EQ(read.parts.size(), model.parts.size());
+  for (std::size_t p = 0; p < read.parts.size(); ++p) {
+    EXPECT_EQ(read.parts[p].name, model.parts[p].name);
+    EXPECT_EQ(read.parts[p].seconds, model.parts[p].seconds);
+  }
+}
+
+TEST(TimeModel, OfAnotherMachineIsTold) {
+  TimeModel model = some_model();
+  model.threads += 3;
+  EXPECT_NE(why_not_here(model).find("threads"), std::string::npos);
+  model.simd = "ABACUS";
+  EXPECT_NE(why_not_here(model).find("ABACUS"), std::string::npos);
+  model.processor = "Analytical Engine";
+  EXPECT_NE(why_not_here(model).find("Analytical Engine"), std::string::npos);
+}
+
+TEST(TimeModel, OfAnotherMachineIsMeasuredAgain) {
+  const Data data = digits();
+  const TestDirectory directory;
+  TimeModel model = some_model();
+  model.processor = "Analytical Engine";
+  model.rows = 32;
+  PruneOptions options = quick("fssl", 0.8);
+  options.time_model = directory / "model.json";
+  write_time_model(model, options.time_model);
+  std::string remark;
+  PruneObserver observer;
+  observer.remark = [&](const std::string& text) { remark = text; };
+  const PruneRun run = prune(dense_network(data), data, options, {.path = directory / "run"}, observer);
+  EXPECT_NE(remark.find("Analytical Engine"), std::string::npos);
+  EXPECT_NE(remark.find("measured again"), std::string::npos);
+  EXPECT_EQ(run.time_model->processor, processor_name());
+  EXPECT_EQ(read_time_model(directory / "run" / "time_model.json").processor, processor_name());
+}
+
+TEST(TimeModel, RefusesWhatIsNone) {
+  const TestDirectory directory;
+  const std::filesystem::path path = directory / "model.json";
+  const auto error = [&](const std::string& text) {
+    write_file(path, text);
+    return error_of([&] { read_time_model(path); });
+  };
+  EXPECT_NE(error("{").find("is no time model"), std::string::npos);
+  EXPECT_NE(error("[1, 2]").find("is no time model"), std::string::npos);
+  EXPECT_NE(error(R"({"processor": 3})").find("is no time model"), std::string::npos);
+  write_time_model(some_model(), path);
+  std::string text = file_content(path);
+  text.replace(text.find("\"call\": "), 8, "\"call\": -");
+  EXPECT_NE(error(text).find("call is -1e-09 seconds"), std::string::npos) << error(text);
+  EXPECT_NE(error_of([&] { read_time_model(directory / "none"); }).find("none"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace filigree

@@ -1,0 +1,60 @@
+#include "train/lottery.h"
+
+#include <algorithm>
+
+#include "train/prune.h"
+#include "train/start.h"
+#include "train/topology.h"
+
+namespace filigree {
+
+namespace {
+
+// The entries of `values` that `pattern` has, too.
+CsrMatrix restricted(const CsrMatrix& values, const CsrMatrix& pattern) {
+  CsrMatrix result = pattern;
+  for (Index r = 0; r < pattern.rows; ++r) {
+    const CsrView from = values.view();
+    const auto columns = from.row_columns(r);
+    auto at = columns.begin();
+    for (Offset e = pattern.row_begin[static_cast<std::size_t>(r)];
+         e < pattern.row_begin[static_cast<std::size_t>(r) + 1]; ++e) {
+      at = std::lower_bound(at, columns.end(), pattern.column[static_cast<std::size_t>(e)]);
+      result.value[static_cast<std::size_t>(e)] =
+          from.row_values(r)[static_cast<std::size_t>(at - columns.begin())];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Model with_fresh_values(const Model& model, const TrainOptions& options) {
+  TrainOptions sparse = options;
+  sparse.dense = false;
+  std::vector<TrainLayer> layers = layers_of(model, sparse, false);
+  Model fresh = model;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    draw_values(options, layers[l], l);
+    std::ranges::fill(layers[l].bias, 0.0f);
+    fresh.layers[l] = to_layer(layers[l]);
+  }
+  return fresh;
+}
+
+Model draw_ticket(const Model& trained, const Model& early, const TrainOptions& options) {
+  TrainOptions once = options;
+  once.dense = false;
+  once.evolve = Evolve::prune;
+  once.prune_by = PruneBy::magnitude;
+  once.prune_schedule = PruneSchedule::once;
+  take_shape(trained, once);
+  std::vector<TrainLayer> layers = layers_of(trained, once, false);
+  prune(layers, once, {}, 1);
+  Model ticket = early;
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    ticket.layers[l].weights = restricted(early.layers[l].weights, to_layer(layers[l]).weights);
+  return ticket;
+}
+
+}  // namespace filigree
