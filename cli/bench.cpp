@@ -194,6 +194,54 @@ int run_kernel_bench(KernelArguments& arguments, const Context& context) {
   return 0;
 }
 
+struct ExportBenchArguments {
+  Common common;
+  ModelArguments model;
+  DataArguments data;
+  int repeat = 200;
+};
+
+int run_export_bench(ExportBenchArguments& arguments, const Context& context) {
+  const Common& common = arguments.common;
+  arguments.common.prepare();
+  const Network network = arguments.model.load();
+  ExportBench bench;
+  {
+    ProgressDisplay display(common.quiet);
+    std::optional<Data> data;
+    if (!arguments.data.options.source.empty())
+      data = load_data(arguments.data.over({}), display.observer(context.stop));
+    bench = bench_export(network, data, arguments.repeat, display.observer(context.stop));
+  }
+  print_line(common, "network",
+             fmt::format("{}, {} connections", network.describe(), with_commas(bench.connections)));
+  print_line(common, "program",
+             fmt::format("{}; {} by c++ -O2, {}", fmt::join(bench.forms, ", "),
+                         short_seconds(bench.compile_seconds), short_bytes(bench.program_bytes)));
+  print_line(common, "difference", fmt::format("{:.1e} of the largest output", bench.largest_difference));
+  if (!common.quiet)
+    fmt::print("{:>6} {:>12} {:>12} {:>9}  {}\n", "rows", "library", "program", "faster", "range");
+  nlohmann::json rows = nlohmann::json::array();
+  for (const ExportBench::Row& row : bench.rows) {
+    if (!common.quiet)
+      fmt::print("{:>6} {:>12} {:>12} {:>8.2f}x  {:.2f}–{:.2f}\n", row.rows,
+                 short_seconds(row.library_seconds), short_seconds(row.program_seconds), row.speedup,
+                 row.slowest_speedup, row.fastest_speedup);
+    rows.push_back({{"rows", row.rows},
+                    {"library_seconds", row.library_seconds},
+                    {"program_seconds", row.program_seconds},
+                    {"speedup", row.speedup}});
+  }
+  common.write_json({{"forms", bench.forms},
+                     {"connections", bench.connections},
+                     {"compile_seconds", bench.compile_seconds},
+                     {"program_bytes", bench.program_bytes},
+                     {"largest_difference", bench.largest_difference},
+                     {"rows", rows},
+                     {"processor", processor_name()}});
+  return 0;
+}
+
 }  // namespace
 
 Run add_bench(CLI::App& app) {
@@ -237,11 +285,22 @@ Run add_bench(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 24));
   kernels->common.add_to(*kernels_command);
 
+  auto exported = std::make_shared<ExportBenchArguments>();
+  CLI::App* export_command = command->add_subcommand(
+      "export", "a network as a program of its own beside the library, few rows at a time");
+  exported->model.add_to(*export_command)->required();
+  exported->data.add_to(*export_command);
+  export_command->add_option("--repeat", exported->repeat, "timed turns [200]")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("R");
+  exported->common.add_to(*export_command);
+
   const Run training = add_bench_training(*command);
   const Run accuracy = add_bench_accuracy(*command);
   return [=](const Context& context) {
     if (challenge_command->parsed()) return run_challenge_bench(*challenge, context);
     if (kernels_command->parsed()) return run_kernel_bench(*kernels, context);
+    if (export_command->parsed()) return run_export_bench(*exported, context);
     return command->got_subcommand("training") ? training(context) : accuracy(context);
   };
 }

@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" train fetch eval predict prune; do
+                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" "bench export" train fetch eval predict prune export; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -365,6 +365,26 @@ case $2 in
     says out "1 of 16 inputs in a row stay"
     run 0 eval "$work/small/compact.safetensors" --data digits:1000; says out accuracy
     run 0 eval "$work/small" --data digits:1000; says out accuracy
+    run 0 bench kernels --neurons 64 --fan-in 8 --repeat 1 --time-model "$work/time.json" --rows 64
+    says out "parts of a call of 64 rows"; says out eights
+    for method in "fssl --time-model $work/time.json" "lottery --rounds 2"; do
+      rm -rf "$work/small"
+      run 0 prune "$work/full" --data digits:1000 --method $method --target 0.9 --epochs 4 --update-every 3 \
+            --out "$work/small" --json "$work/p.json"
+      says out "batch 512"
+    done
+    says out "lottery ticket of 90 % sparsity in 2 rounds"; says out "round 2"
+    sed 's/"processor": ".*"/"processor": "Analytical Engine"/' "$work/time.json" > "$work/other.json"
+    run 0 prune "$work/full" --data digits:1000 --method fssl --time-model "$work/other.json" --epochs 4 --update-every 3 \
+          --out "$work/timed"
+    says out "Analytical Engine"; says out "measured again"; says out "ms predicted for 64 rows"
+    run 1 prune "$work/full" --data digits:1000 --method fssl --time-model "$work/none.json" --out "$work/none"; says err none.json
+    run 1 prune "$work/full" --data digits:1000 --method fssl --time-model "$work/full/config.toml" --out "$work/none"
+    says err "is no time model"
+    run 1 prune "$work/full" --data digits:1000 --shrink 0.1 --out "$work/none"; says err "there is no structure"
+    # A compact network can be pruned further.
+    run 0 prune "$work/timed/compact.safetensors" --data digits:1000 --target 0.97 --epochs 4 --update-every 3 --out "$work/further"
+    says out "weights by magnitude, until 97 % are gone"
     # Stopped in its middle and continued.
     "$program" prune "$work/full" --data digits:1000 --epochs 100000 --update-every 3 --out "$work/halved" > "$work/out" 2> "$work/err" &
     pid=$!
@@ -389,6 +409,29 @@ case $2 in
     run 1 prune "$work/full" --data digits:1000 --out "$work/none" --method n-of-m --group-size 4 --group-kept 5; says err "5 of 4"
     printf '1,2,3\n0,3,4\n' > "$work/t.csv"
     run 1 prune "$work/full" --data "csv:$work/t.csv" --out "$work/none"; says err 784
+    ;;
+  export)
+    compiler=${CXX:-c++}
+    command -v "$compiler" > /dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
+    for settings in "--sparsity 0.95" "--sparsity 0.7 --activation tanh --loss mse" "--dense --activation leaky-relu --network 784-40-10" \
+                    "--sparsity 0.5 --activation sigmoid --network 784-10"; do
+      rm -rf "$work/run"
+      run 0 train --data digits:400 --epochs 2 $settings --out "$work/run"
+      run 0 export "$work/run" --cpp "$work/net.cpp" --json "$work/e.json"; says out "extern"; says out net_test.cpp
+      check "$compiler" -std=c++17 -Wall -Wextra -Werror -O1 "$work/net_test.cpp" -o "$work/net_test"
+      check "$work/net_test"
+    done
+    # The test finds a program that computes something else.
+    check sed -i '0,/y\[3\] = /s//y[3] = 0.5f + /' "$work/net.cpp"
+    check "$compiler" -std=c++17 "$work/net_test.cpp" -o "$work/net_test"
+    check test "$("$work/net_test" > /dev/null; echo $?)" -eq 1
+    run 0 export "$work/run" --cpp "$work/other.cpp" --name digit; says out digit
+    check grep -q 'extern "C" void digit(' "$work/other.cpp"
+    run 0 bench export "$work/run" --data digits:400 --repeat 3 --json "$work/e.json"; says out faster
+    run 1 bench export "$work/run" --data "digits:0"; run 1 export "$work/none" --cpp "$work/net.cpp"; says err none
+    run 2 export "$work/run"; says err --cpp
+    run 2 export "$work/run" --cpp "$work/net.cpp" --name "3d"; says err 3d
+    run 1 export "$work/run" --cpp "$work/none/net.cpp"; says err none
     ;;
   train-terminal)
     command -v script > /dev/null || { echo "SKIPPED: no script(1) to make a terminal with"; exit 77; }

@@ -1,11 +1,13 @@
 // Benchmarks with peers in the same process. Peers that were not built are left out and named in `missing`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "filigree/challenge.h"
 #include "filigree/options.h"
+#include "filigree/train.h"
 
 namespace filigree {
 
@@ -138,6 +140,25 @@ struct AccuracyBenchOptions {
 std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
                                         const std::function<void(const AccuracyRow&)>& row,
                                         const Observer& observer = {});
+
+// A network as a program of its own beside the library, in turns, one row and 32 rows at a time.
+struct ExportBench {
+  std::vector<std::string> forms;  // of the layers, see ExportedProgram
+  Offset connections = 0;
+  double compile_seconds = 0;  // by c++ -O2
+  std::uint64_t program_bytes = 0;
+  struct Row {
+    Index rows = 0;
+    double library_seconds = 0, program_seconds = 0;  // medians
+    double speedup = 0;                               // the median of their ratios
+    double slowest_speedup = 0, fastest_speedup = 0;
+  };
+  std::vector<Row> rows = {};
+  double largest_difference = 0;  // of the outputs, relative to the largest of the row
+};
+// Rows are those of the test part, or drawn by chance without data. Throws Error if there is no c++.
+ExportBench bench_export(const Network& network, const std::optional<Data>& data, int repeat,
+                         const Observer& observer = {});
 
 // Published figures for 60,000 inputs, to stand beside ours: seconds, 0 where none was published.
 struct PublishedFigures {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "compile/expand.h"
 
 namespace filigree {
 
@@ -21,7 +22,6 @@ Loss loss_of(const Model& model) {
 }
 
 void check_trainable(const Model& model, const Dataset& data, bool dense) {
-  if (!model.input_of.empty()) fail("the network was compiled; only the one it came from can be trained");
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     const Layer& layer = model.layers[l];
     if (layer.cap != kNoCap) fail("layer {} is capped at {}, which is not trained", l + 1, layer.cap);
@@ -89,7 +89,8 @@ void take_shape(const Model& model, TrainOptions& options) {
   options.sparsity = 1 - connections / all;
 }
 
-TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options) {
+TrainState start_from(const Model& given, const Dataset& data, const TrainOptions& options) {
+  const Model model = expanded(given);
   check_trainable(model, data, options.dense);
   TrainState state;
   state.options = options;

@@ -1,0 +1,58 @@
+// filigree export: a network as a C++ program.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "filigree/export.h"
+
+namespace filigree::cli {
+
+namespace {
+
+struct ExportArguments {
+  Common common;
+  ModelArguments model;
+  std::string out, name = "predict";
+};
+
+int run_export(ExportArguments& arguments, const Context& context) {
+  const Common& common = arguments.common;
+  arguments.common.prepare();
+  const std::string out = output_file(arguments.out);
+  const Network network = arguments.model.load();
+  const ExportedProgram program = [&] {
+    ProgressDisplay display(common.quiet);
+    return export_program(network, out, arguments.name, display.observer(context.stop));
+  }();
+  print_line(common, "network", network.describe());
+  print_line(common, "connections", with_commas(program.connections));
+  print_line(common, "layers", fmt::format("{}", fmt::join(program.forms, ", ")));
+  print_line(common, "written",
+             fmt::format("{}: extern \"C\" void {}(const float* inputs, float* outputs)",
+                         program.source.string(), arguments.name));
+  print_line(common, "", fmt::format("{}: compares it with the network", program.test.string()));
+  common.write_json({{"source", program.source.string()},
+                     {"test", program.test.string()},
+                     {"connections", program.connections},
+                     {"forms", program.forms}});
+  return 0;
+}
+
+}  // namespace
+
+Run add_export(CLI::App& app) {
+  auto arguments = std::make_shared<ExportArguments>();
+  CLI::App* command = app.add_subcommand("export", "write a network as a C++17 file that needs nothing else");
+  arguments->model.add_to(*command)->required();
+  command
+      ->add_option("--cpp", arguments->out, "the file; FILE_test.cpp beside it compares it with the network")
+      ->type_name("FILE.cpp")
+      ->required();
+  command->add_option("--name", arguments->name, "of the function")->type_name("NAME")->capture_default_str();
+  arguments->common.add_to(*command);
+  return [arguments](const Context& context) { return run_export(*arguments, context); };
+}
+
+}  // namespace filigree::cli

@@ -1,0 +1,47 @@
+// Programs written from networks.
+#include "filigree/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+
+#include "api/network_impl.h"
+#include "compile/export_cpp.h"
+#include "filigree/plan.h"
+#include "filigree/runtime.h"
+
+namespace filigree {
+
+namespace {
+
+bool is_name(const std::string& text) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  return !text.empty() && letter(text[0]) && std::ranges::all_of(text, [&](char c) {
+    return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+  });
+}
+
+}  // namespace
+
+ExportedProgram export_program(const Network& network, const std::filesystem::path& source,
+                               const std::string& name, const Observer& observer) {
+  if (!is_name(name)) throw std::invalid_argument(fmt::format("'{}' cannot be the name of a function", name));
+  const Model model = to_model(compile_network(network, observer).network, observer);
+  std::filesystem::path test = source;
+  test.replace_filename(source.stem().string() + "_test.cpp");
+  const ExportedCode code =
+      export_cpp(model, name, source.filename().string(), "The network of function " + name);
+  write_file(source, code.source);
+  write_file(test, code.test);
+  ExportedProgram program{source, test};
+  for (const CodeForm form : code.forms)
+    program.forms.emplace_back(form == CodeForm::straight ? "straight"
+                               : form == CodeForm::lists  ? "lists"
+                                                          : "matrix");
+  for (const Layer& layer : model.layers) program.connections += layer.weights.nnz();
+  return program;
+}
+
+}  // namespace filigree

@@ -1,0 +1,90 @@
+#include "compile/expand.h"
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace filigree {
+
+namespace {
+
+// Every outer input reads what the input it was added to reads.
+CsrMatrix expand_inputs(const CsrMatrix& weights, const std::vector<Index>& input_of) {
+  CsrMatrix wide;
+  wide.rows = weights.rows;
+  wide.cols = static_cast<Index>(input_of.size());
+  const CsrView w = weights.view();
+  std::vector<float> row(static_cast<std::size_t>(weights.cols));
+  std::vector<std::uint8_t> there(row.size());
+  for (Index r = 0; r < w.rows; ++r) {
+    const auto columns = w.row_columns(r);
+    for (std::size_t e = 0; e < columns.size(); ++e) {
+      row[static_cast<std::size_t>(columns[e])] = w.row_values(r)[e];
+      there[static_cast<std::size_t>(columns[e])] = 1;
+    }
+    for (std::size_t i = 0; i < input_of.size(); ++i) {
+      if (input_of[i] < 0 || there[static_cast<std::size_t>(input_of[i])] == 0) continue;
+      wide.column.push_back(static_cast<Index>(i));
+      wide.value.push_back(row[static_cast<std::size_t>(input_of[i])]);
+    }
+    wide.row_begin.push_back(wide.nnz());
+    for (const Index c : columns) there[static_cast<std::size_t>(c)] = 0;
+  }
+  return wide;
+}
+
+// A bias that gives `constant` without any input.
+float bias_for(const Layer& layer, float constant) {
+  switch (layer.activation) {
+    case Activation::sigmoid:
+      return std::log(constant / (1 - constant));
+    case Activation::tanh:
+      return std::atanh(constant);
+    case Activation::leaky_relu:
+      return constant < 0 && layer.slope > 0 ? constant / layer.slope : constant;
+    case Activation::relu:
+    case Activation::identity:
+      break;
+  }
+  return constant;
+}
+
+Layer expand_outputs(const Layer& last, const Model& model) {
+  Layer wide = last;
+  wide.weights = {};
+  wide.bias.clear();
+  wide.weights.cols = last.inputs();
+  wide.weights.rows = static_cast<Index>(model.output_of.size());
+  for (std::size_t o = 0; o < model.output_of.size(); ++o) {
+    const Index neuron = model.output_of[o];
+    if (neuron >= 0) {
+      const auto columns = last.weights.view().row_columns(neuron);
+      const auto values = last.weights.view().row_values(neuron);
+      wide.weights.column.insert(wide.weights.column.end(), columns.begin(), columns.end());
+      wide.weights.value.insert(wide.weights.value.end(), values.begin(), values.end());
+      wide.bias.push_back(last.bias[static_cast<std::size_t>(neuron)]);
+    } else {
+      wide.bias.push_back(bias_for(last, model.output_constant[o]));
+      if (!std::isfinite(wide.bias.back()))
+        fail("output {} is always {}, which no bias of a {} neuron gives", o, model.output_constant[o],
+             activation_name(last.activation));
+    }
+    wide.weights.row_begin.push_back(wide.weights.nnz());
+  }
+  return wide;
+}
+
+}  // namespace
+
+Model expanded(const Model& model) {
+  if (model.input_of.empty()) return model;
+  Model wide = model;
+  wide.layers.front().weights = expand_inputs(model.layers.front().weights, model.input_of);
+  wide.layers.back() = expand_outputs(wide.layers.back(), model);
+  wide.input_of.clear();
+  wide.output_of.clear();
+  wide.output_constant.clear();
+  return wide;
+}
+
+}  // namespace filigree

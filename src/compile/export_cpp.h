@@ -1,0 +1,28 @@
+// A network as a C++17 program of one file: structure and weights are part of the code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "network/model_file.h"
+
+namespace filigree {
+
+// How a layer is written.
+enum class CodeForm {
+  straight,  // a statement for each output, weights in it: no index is ever read
+  lists,     // by input, with the outputs it feeds; inputs of zero are skipped
+  matrix,    // by input, all outputs; inputs of zero are skipped
+};
+
+struct ExportedCode {
+  std::string source;           // extern "C" void NAME(const float* inputs, float* outputs)
+  std::string test;             // a program that includes `source_name` and compares with what is expected
+  std::vector<CodeForm> forms;  // per layer
+};
+
+// Scaling of inputs becomes part of the first layer. `source_name`: the file the test includes.
+ExportedCode export_cpp(const Model& model, const std::string& name, const std::string& source_name,
+                        const std::string& description);
+
+}  // namespace filigree
