@@ -49,13 +49,13 @@ Footprint footprint(const Network& network, const Data& data, double seconds, co
   result.neurons.push_back(compiled.layer_info(0).inputs);
   for (Index l = 0; l < compiled.layers(); ++l) result.neurons.push_back(compiled.layer_info(l).outputs);
   const Plan plan = compile(compiled, observer);
-  const auto widest = static_cast<std::uint64_t>(std::ranges::max(result.neurons));
-  result.memory_bytes = plan.impl().layers->bytes() + static_cast<std::uint64_t>(threads()) * 2 * widest *
-                                                          static_cast<std::uint64_t>(kPanelRows) *
-                                                          sizeof(float);
   const DataRows& rows = dataset.test.rows > 0 ? dataset.test : dataset.train;
   for (const Index batch : {1, 32, 512})
     result.timings.push_back(time_batch(plan.impl(), rows, batch, seconds, observer));
+  const auto widest = static_cast<std::uint64_t>(std::ranges::max(result.neurons));
+  result.memory_bytes = plan.impl().layers->bytes() + plan.impl().adaptive->bytes() +
+                        static_cast<std::uint64_t>(threads()) * 2 * widest *
+                            static_cast<std::uint64_t>(kPanelRows) * sizeof(float);
   return result;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "filigree/plan.h"
-#include "infer/dense_run.h"
+#include "infer/row_run.h"
 
 namespace filigree {
 
@@ -15,6 +15,7 @@ struct Plan::Impl {
   std::vector<Index> output_of;
   std::vector<float> output_constant;
   std::vector<float> input_mean, input_scale;  // see Model
+  std::unique_ptr<AdaptiveRun> adaptive = std::make_unique<AdaptiveRun>();
 
   Affine scaling() const { return {input_mean, input_scale}; }
   bool scaled() const { return !input_mean.empty() || !input_scale.empty(); }
@@ -22,7 +23,7 @@ struct Plan::Impl {
   // Every row through every layer; rows × outputs, row-major.
   std::vector<float> run(std::size_t rows, const MakeLoader& make_loader, const Observer& observer) const {
     std::vector<float> outputs(rows * output_of.size());
-    run_dense(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
+    (*adaptive)(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
     return outputs;
   }
 };

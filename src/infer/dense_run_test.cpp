@@ -11,6 +11,8 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "infer/reference.h"
+#include "infer/row_run.h"
+#include "kernels/test_support.h"
 #include "sparse/test_errors.h"
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
@@ -50,7 +52,22 @@ std::vector<float> run_all(const LayerSource& network, std::size_t rows, const M
   const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
   const Index width = network.layer(network.layers() - 1).outputs();
   std::vector<float> outputs(rows * static_cast<std::size_t>(width), -7.0f);
-  run_dense(*plan, rows, loader, {all_of(width), {}}, outputs, observer);
+  const std::vector<Index> all = all_of(width);
+  const OutputMap map{all, {}};
+  run_dense(*plan, rows, loader, map, outputs, observer);
+  // One row after the other, the faster way of both: the same bits.
+  const RowPlan by_row(*plan);
+  for (const bool skip : {true, false}) {
+    std::vector<float> again(outputs.size(), -8.0f);
+    by_row.run(rows, *loader(), map, again, skip);
+    EXPECT_EQ(bits(again), bits(outputs));
+  }
+  AdaptiveRun adaptive;
+  for (int i = 0; i < 2; ++i) {
+    std::vector<float> again(outputs.size(), -9.0f);
+    adaptive(*plan, rows, loader, map, again, {});
+    EXPECT_EQ(bits(again), bits(outputs));
+  }
   return outputs;
 }
 

@@ -54,6 +54,14 @@ void map_panel(const InputMap& map, const float* columns, float* x) {
   }
 }
 
+void add_up_columns(const InputMap& map, const float* columns, float* x) {
+  for (std::size_t n = 0; n < map.inputs(); ++n) {
+    const std::span<const Index> own = map.columns_of(n);
+    x[n] = own.empty() ? 0.0f : columns[own[0]];
+    for (std::size_t i = 1; i < own.size(); ++i) x[n] += columns[own[i]];
+  }
+}
+
 template <typename T>
 class DenseLoader final : public PanelLoader {
  public:
@@ -69,6 +77,20 @@ class DenseLoader final : public PanelLoader {
     if (map_.identity()) return columns_.data();
     map_panel(map_, columns_.data(), x_.data());
     return x_.data();
+  }
+  void load_row(std::size_t row, float* x) override {
+    const std::size_t width = map_.columns();
+    check_finite(data_, width, row, 1);
+    float* const columns = map_.identity() ? x : columns_.data();
+    const T* const from = data_.data() + row * width;
+    const std::size_t mean_step = affine_.mean.size() > 1 ? 1 : 0,
+                      scale_step = affine_.scale.size() > 1 ? 1 : 0;
+    const float zero = 0, one = 1;
+    const float* const mean = affine_.mean.empty() ? &zero : affine_.mean.data();
+    const float* const scale = affine_.scale.empty() ? &one : affine_.scale.data();
+    for (std::size_t c = 0; c < width; ++c)
+      columns[c] = (static_cast<float>(from[c]) - mean[c * mean_step]) * scale[c * scale_step];
+    if (!map_.identity()) add_up_columns(map_, columns, x);
   }
 
  private:
@@ -92,6 +114,14 @@ class SparseLoader final : public PanelLoader {
     first_ = first;
     count_ = count;
     return x_.data();
+  }
+  void load_row(std::size_t row, float* x) override {
+    std::fill_n(x, map_.inputs(), 0.0f);
+    for (auto e = static_cast<std::size_t>(rows_.row_begin[row]);
+         e < static_cast<std::size_t>(rows_.row_begin[row + 1]); ++e) {
+      const Index to = map_.input_of(static_cast<std::size_t>(rows_.column[e]));
+      if (to >= 0) x[to] += rows_.value[e];
+    }
   }
 
  private:
@@ -127,6 +157,13 @@ class ScaledSparseLoader final : public PanelLoader {
         dense_[lane * width_ + static_cast<std::size_t>(rows_.column[e])] = rows_.value[e];
     }
     return loader_.load(0, count);
+  }
+  void load_row(std::size_t row, float* x) override {
+    std::fill_n(dense_.data(), width_, 0.0f);
+    for (auto e = static_cast<std::size_t>(rows_.row_begin[row]);
+         e < static_cast<std::size_t>(rows_.row_begin[row + 1]); ++e)
+      dense_[static_cast<std::size_t>(rows_.column[e])] = rows_.value[e];
+    loader_.load_row(0, x);
   }
 
  private:

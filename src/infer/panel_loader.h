@@ -43,6 +43,8 @@ class PanelLoader {
   // Rows [first, first + count), count <= kPanelRows, as the panel that a plan's first layer reads; it is
   // valid until the next call. Other lanes hold anything finite.
   virtual const float* load(std::size_t first, std::size_t count) = 0;
+  // One row, as a plan's first layer reads it: `x` gets map.inputs() values, the same bits as in a panel.
+  virtual void load_row(std::size_t row, float* x) = 0;
 };
 
 // Makes a loader for each thread. What it borrows outlives the loaders.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 namespace filigree {
 
@@ -219,6 +220,47 @@ PackedMatrix pack(const CsrView& matrix, const PackOptions& options) {
   shrink(packed.input, writer.inputs_written());
   shrink(packed.output, writer.outputs_written());
   return packed;
+}
+
+CsrMatrix unpack(const PackedMatrix& packed) {
+  // Tiles come in the order of their inputs, so the entries of a row do, too.
+  const auto rows = static_cast<std::size_t>(packed.rows);
+  CsrMatrix matrix;
+  matrix.rows = packed.rows;
+  matrix.cols = packed.cols;
+  matrix.column.resize(static_cast<std::size_t>(packed.nnz));
+  matrix.value.resize(matrix.column.size());
+  std::vector<Offset> next(rows + 1, 0);
+  const auto walk = [&](const auto& visit) {  // visit(output, input, place of the value)
+    std::size_t output_at = 0, input_at = 0, value_at = 0, run_at = 0;
+    for (const PackedMatrix::Tile& tile : packed.tiles)
+      for (const std::size_t end = run_at + tile.runs; run_at < end; ++run_at) {
+        const PackedMatrix::Run& run = packed.runs[run_at];
+        for (std::uint32_t done = 0; done < run.outputs;) {
+          const std::size_t whole = run.shared > 0 ? run.shared : kPackedGroup;
+          const std::size_t group = run.outputs - done >= whole ? whole : 1;
+          for (std::size_t e = 0; e < run.connections; ++e)
+            for (std::size_t g = 0; g < group; ++g) {
+              const std::size_t at = run.shared > 0 ? e : e * group + g;
+              visit(packed.output[output_at + g], tile.first_input + Index{packed.input[input_at + at]},
+                    value_at + e * group + g);
+            }
+          output_at += group;
+          input_at += run.connections * (run.shared > 0 ? 1 : group);
+          value_at += run.connections * group;
+          done += static_cast<std::uint32_t>(group);
+        }
+      }
+  };
+  walk([&](std::uint32_t output, Index, std::size_t) { ++next[output + 1]; });
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  matrix.row_begin = next;
+  walk([&](std::uint32_t output, Index input, std::size_t value) {
+    const auto at = static_cast<std::size_t>(next[output]++);
+    matrix.column[at] = input;
+    matrix.value[at] = packed.value.empty() ? packed.uniform : packed.value[value];
+  });
+  return matrix;
 }
 
 }  // namespace filigree

@@ -59,6 +59,9 @@ struct PackOptions {
 // and sums keep that order.
 PackedMatrix pack(const CsrView& matrix, const PackOptions& options = {});
 
+// The matrix that was packed, columns ascending if they were.
+CsrMatrix unpack(const PackedMatrix& packed);
+
 // Inputs per tile for a matrix of this shape whose patterns do not repeat.
 Index tile_inputs_for(Index rows, Index cols, Offset nnz);
 
