@@ -242,6 +242,55 @@ int run_export_bench(ExportBenchArguments& arguments, const Context& context) {
   return 0;
 }
 
+struct ActivationArguments {
+  Common common;
+  ModelArguments model;
+  DataArguments data;
+  int repeat = 500;
+};
+
+int run_activation_bench(ActivationArguments& arguments, const Context& context) {
+  const Common& common = arguments.common;
+  arguments.common.prepare();
+  const Network network = arguments.model.load();
+  ActivationBench bench;
+  {
+    ProgressDisplay display(common.quiet);
+    const Data data = load_data(arguments.data.over({}), display.observer(context.stop));
+    bench = bench_activations(network, data, arguments.repeat, display.observer(context.stop));
+  }
+  nlohmann::json layers = nlohmann::json::array(), rows = nlohmann::json::array();
+  if (!common.quiet)
+    fmt::print("{:<8} {:>8} {:>10} {:>14} {:>10}\n", "hidden", "neurons", "zero", "idle panels", "never on");
+  for (const ActivationBench::LayerRow& layer : bench.layers) {
+    layers.push_back(
+        {{"neurons", layer.neurons}, {"zero", layer.zero}, {"idle", layer.idle}, {"never", layer.never}});
+    if (!common.quiet)
+      fmt::print("{:<8} {:>8} {:>8.1f} % {:>12.1f} % {:>8.1f} %\n", layers.size(), layer.neurons,
+                 100 * layer.zero, 100 * layer.idle, 100 * layer.never);
+  }
+  if (!common.quiet)
+    fmt::print("\n{:<6} {:>12} {:>12} {:>14} {:>12}  {}\n", "rows", "in panels", "by row", "zeros skipped",
+               "by skipping", "range");
+  for (const ActivationBench::Row& row : bench.rows) {
+    rows.push_back({{"rows", row.rows},
+                    {"panel_seconds", row.panel_seconds},
+                    {"whole_seconds", row.whole_seconds},
+                    {"skip_seconds", row.skip_seconds},
+                    {"speedup", row.speedup}});
+    if (!common.quiet)
+      fmt::print("{:<6} {:>12} {:>12} {:>14} {:>11.2f}x  {:.2f}–{:.2f}\n", row.rows,
+                 short_seconds(row.panel_seconds), short_seconds(row.whole_seconds),
+                 short_seconds(row.skip_seconds), row.speedup, row.slowest_speedup, row.fastest_speedup);
+  }
+  print_line(common, "plans", fmt::format("take up to {} rows one by one here", bench.break_even));
+  common.write_json({{"layers", layers},
+                     {"rows", rows},
+                     {"break_even", bench.break_even},
+                     {"processor", processor_name()}});
+  return 0;
+}
+
 }  // namespace
 
 Run add_bench(CLI::App& app) {
@@ -295,12 +344,23 @@ Run add_bench(CLI::App& app) {
       ->type_name("R");
   exported->common.add_to(*export_command);
 
+  auto activations = std::make_shared<ActivationArguments>();
+  CLI::App* activations_command = command->add_subcommand(
+      "activations", "what relus leave at zero in each layer, and what skipping that brings");
+  activations->model.add_to(*activations_command)->required();
+  activations->data.add_to(*activations_command)->required();
+  activations_command->add_option("--repeat", activations->repeat, "timed turns [500]")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("R");
+  activations->common.add_to(*activations_command);
+
   const Run training = add_bench_training(*command);
   const Run accuracy = add_bench_accuracy(*command);
   return [=](const Context& context) {
     if (challenge_command->parsed()) return run_challenge_bench(*challenge, context);
     if (kernels_command->parsed()) return run_kernel_bench(*kernels, context);
     if (export_command->parsed()) return run_export_bench(*exported, context);
+    if (activations_command->parsed()) return run_activation_bench(*activations, context);
     return command->got_subcommand("training") ? training(context) : accuracy(context);
   };
 }

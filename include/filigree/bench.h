@@ -141,6 +141,27 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
                                         const std::function<void(const AccuracyRow&)>& row,
                                         const Observer& observer = {});
 
+// What relus leave at zero, and what skipping it brings where rows come one by one.
+struct ActivationBench {
+  struct LayerRow {
+    Index neurons = 0;
+    double zero = 0;   // share of the neurons' values over all rows
+    double idle = 0;   // share of neurons that are zero in all 32 rows of a panel
+    double never = 0;  // share of neurons that are zero in every row
+  };
+  std::vector<LayerRow> layers;  // hidden ones
+  struct Row {
+    Index rows = 0;
+    double panel_seconds = 0, whole_seconds = 0, skip_seconds = 0;  // medians: panels; rows; rows that skip
+    double speedup = 0;                                             // by skipping, median of ratios
+    double slowest_speedup = 0, fastest_speedup = 0;
+  };
+  std::vector<Row> rows = {};
+  Index break_even = 0;  // rows of a call up to which a plan takes them one by one
+};
+ActivationBench bench_activations(const Network& network, const Data& data, int repeat,
+                                  const Observer& observer = {});
+
 // A network as a program of its own beside the library, in turns, one row and 32 rows at a time.
 struct ExportBench {
   std::vector<std::string> forms;  // of the layers, see ExportedProgram

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/median.h"
 #include "base/system.h"
 #include "kernels/activation.h"
 
@@ -12,18 +13,7 @@ namespace {
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 constexpr Index kMostOutputs = 65536;  // of lists, whose outputs are 16-bit
 
-// The fastest of a few: other work on the machine only ever adds.
-template <typename Call>
-double fastest_seconds(const Call& call) {
-  constexpr int kCalls = 4;
-  double fastest = 1e30;
-  for (int i = 0; i < kCalls; ++i) {
-    const double start = seconds_now();
-    call();
-    fastest = std::min(fastest, seconds_now() - start);
-  }
-  return fastest;
-}
+constexpr std::size_t kTrials = 8;  // of each way; different rows, because processors learn to guess the same
 
 }  // namespace
 
@@ -64,31 +54,49 @@ void RowPlan::run(std::size_t rows, PanelLoader& loader, const OutputMap& map, s
   }
 }
 
-void AdaptiveRun::prepare(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
-                          const OutputMap& map, std::span<float> outputs) {
-  by_row_ = std::make_unique<RowPlan>(plan);
-  const double panel = fastest_seconds([&] { run_dense(plan, rows, make_loader, map, outputs, {}); });
-  const double each =
-      fastest_seconds([&] { by_row_->run(rows, *make_loader(), map, outputs); }) / static_cast<double>(rows);
-  break_even_ = static_cast<std::size_t>(std::min(panel / each, static_cast<double>(kLanes)));
-  ready_ = true;
+std::size_t AdaptiveRun::bytes() const {
+  const std::lock_guard lock(trying_);
+  return by_row_ == nullptr ? 0 : by_row_->bytes();
+}
+
+std::optional<std::size_t> AdaptiveRun::most_rows() const {
+  return decided_ ? std::optional(most_rows_) : std::nullopt;
+}
+
+bool AdaptiveRun::by_row_next(const ResidentPlan& plan, std::size_t rows) {
+  if (rows == 0 || rows >= kLanes) return false;
+  if (decided_) return rows <= most_rows_;
+  const std::lock_guard lock(trying_);
+  if (by_row_ == nullptr) {
+    for (Index l = 0; l < plan.layers(); ++l)
+      if (plan.layer(l)->outputs() > kMostOutputs) return false;
+    by_row_ = std::make_unique<RowPlan>(plan);
+  }
+  return row_seconds_.size() < panel_seconds_.size();
+}
+
+void AdaptiveRun::note(bool by_row, double seconds) {
+  const std::lock_guard lock(trying_);
+  if (by_row_ == nullptr || decided_) return;
+  (by_row ? row_seconds_ : panel_seconds_).push_back(seconds);
+  if (row_seconds_.size() < kTrials || panel_seconds_.size() < kTrials) return;
+  const double rows = median(panel_seconds_) / median(row_seconds_);
+  most_rows_ = static_cast<std::size_t>(std::min(rows, static_cast<double>(kLanes - 1)));
+  decided_ = true;
 }
 
 void AdaptiveRun::operator()(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
                              const OutputMap& map, std::span<float> outputs, const Observer& observer) {
-  if (rows > 0 && rows < kLanes) {
-    bool narrow = true;
-    for (Index l = 0; l < plan.layers(); ++l) narrow = narrow && plan.layer(l)->outputs() <= kMostOutputs;
-    if (narrow) {
-      std::call_once(once_, [&] { prepare(plan, rows, make_loader, map, outputs); });
-      if (rows <= break_even_) {
-        observer.check_stop();
-        by_row_->run(rows, *make_loader(), map, outputs);
-        return;
-      }
-    }
+  const bool by_row = by_row_next(plan, rows);
+  const double start = seconds_now();
+  if (by_row) {
+    observer.check_stop();
+    by_row_->run(rows, *make_loader(), map, outputs);
+  } else {
+    run_dense(plan, rows, make_loader, map, outputs, observer);
   }
-  run_dense(plan, rows, make_loader, map, outputs, observer);
+  if (!decided_ && rows > 0 && rows < kLanes)
+    note(by_row, (seconds_now() - start) / static_cast<double>(by_row ? rows : 1));
 }
 
 }  // namespace filigree

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "infer/dense_run.h"
 #include "kernels/row_pass.h"
@@ -27,24 +28,25 @@ class RowPlan {
   std::size_t widest_ = 0;  // inputs, and outputs as they are padded
 };
 
-// A plan run in the way that is faster for as many rows as there are. The first call of few rows makes the
-// layers by input and times both ways on its own rows; which way is taken changes no bit of the outputs.
+// A plan run in the way that is faster for as many rows as there are. The first calls of few rows try both
+// ways in turns and are timed; which way is taken changes no bit of the outputs.
 class AdaptiveRun {
  public:
   void operator()(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
                   const OutputMap& map, std::span<float> outputs, const Observer& observer);
-  std::size_t bytes() const { return ready_ ? by_row_->bytes() : 0; }
-  // Rows from which on panels are faster; 0: not known yet.
-  std::size_t break_even() const { return ready_ ? break_even_ : 0; }
+  std::size_t bytes() const;
+  // The most rows of a call that are taken one by one; nothing while both ways are tried.
+  std::optional<std::size_t> most_rows() const;
 
  private:
-  void prepare(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
-               const OutputMap& map, std::span<float> outputs);
+  bool by_row_next(const ResidentPlan& plan, std::size_t rows);
+  void note(bool by_row, double seconds);
 
-  std::once_flag once_;
-  std::atomic<bool> ready_ = false;
+  mutable std::mutex trying_;
   std::unique_ptr<RowPlan> by_row_;
-  std::size_t break_even_ = 0;
+  std::vector<double> panel_seconds_, row_seconds_;  // of a call; of a row
+  std::atomic<bool> decided_ = false;
+  std::size_t most_rows_ = 0;
 };
 
 }  // namespace filigree

@@ -26,6 +26,10 @@ HWY_INLINE float multiply_add(float a, float b, float c) {
 #endif
 }
 
+// Connections of an input from which skipping pays: a shorter list costs less than guessing wrongly where it
+// is skipped.
+constexpr std::size_t kWorthSkipping = 5;
+
 // The inputs that have weights and are not zero, ascending. Without branches: which they are is hard to
 // guess.
 std::size_t find_active(const RowMatrix& w, const float* HWY_RESTRICT x, bool skip,
@@ -75,7 +79,8 @@ void RowPass(const RowMatrix& w, const Epilogue& epilogue, const float* HWY_REST
   const RowTag d;
   const std::size_t lanes = hn::Lanes(d), padded = w.padded_rows();
   const auto zero = hn::Zero(d);
-  const std::size_t count = find_active(w, x, skip, active);
+  const bool worth = w.stride > 0 || w.value.size() >= kWorthSkipping * static_cast<std::size_t>(w.cols);
+  const std::size_t count = find_active(w, x, skip && worth, active);
   if (w.stride > 0) {
     std::size_t at = 0;
     for (; at + 4 * lanes <= padded; at += 4 * lanes) full_block(w, x, active, count, at, y);
