@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" "bench export" train fetch eval predict prune export; do
+                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" "bench export" "bench activations" train fetch eval predict prune grow export; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -409,6 +409,21 @@ case $2 in
     run 1 prune "$work/full" --data digits:1000 --out "$work/none" --method n-of-m --group-size 4 --group-kept 5; says err "5 of 4"
     printf '1,2,3\n0,3,4\n' > "$work/t.csv"
     run 1 prune "$work/full" --data "csv:$work/t.csv" --out "$work/none"; says err 784
+    ;;
+  grow)
+    run 0 grow --data digits:600 --network 784-8-8-10 --budget 2000 --stages 2 --deepen 1 --epochs 2 --update-every 2 \
+          --out "$work/run" --json "$work/g.json"
+    says out "budget      2,000 connections, 4,000 floating-point"; says out "one more layer"; says out "prune 20 %"
+    check grep -q '"connections": 1' "$work/g.json"
+    run 0 eval "$work/run" --data digits:600; says out accuracy
+    run 0 bench activations "$work/run" --data digits:600 --repeat 3; says out "never on"; says out "one by one"
+    run 0 grow --resume "$work/run"; says out "written"
+    run 1 grow --data digits:600 --budget 2000 --network 784-8-8-10 --out "$work/run"; says err "holds a run already"
+    run 1 grow --data digits:600 --flops 100 --network 784-8-8-10 --out "$work/none"; says err "budget of 50"
+    run 2 grow --data digits:600 --out "$work/none"; says err --budget
+    run 2 grow --data digits:600 --budget 10 --flops 20 --out "$work/none"; says err --budget
+    run 2 grow --budget 5000; says err --data
+    run 1 grow --resume "$work/none"; says err none
     ;;
   export)
     compiler=${CXX:-c++}

@@ -34,7 +34,8 @@ Footprint footprint(const Network& network, const Data& data, double seconds = 0
 struct Lottery {
   int rounds = 3;
   std::int64_t rewind_epochs = 1;  // values are set back to those after so many; 0: the first
-  std::function<void(int round, double sparsity)> begin;  // of each round; round 0 trains the whole network
+  std::function<void(int round, double sparsity)> begin =
+      {};  // of each round; round 0 trains the whole network
 };
 // Shape and connections are those of `shape`. The directory, which must be given, holds a run for each round
 // (round-0, round-1, …) and the last one's model.safetensors; with directory.resume finished rounds stay.
@@ -77,6 +78,29 @@ struct TimeCheck {
 };
 TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,
                      const Observer& observer = {});
+
+// Growth from a small sparse network (NeST, Net2Net): in stages, each of which splits the neurons with the
+// largest gradients in two and trains while connections grow where their gradients are the largest; in the
+// end the smallest weights go. What is computed does not change at the moment of growth. Options say what the
+// first network is (network, sparsity), and how each stage trains.
+struct Growth {
+  Offset budget = 0;   // connections, never exceeded; a row takes twice as many floating-point operations
+  int stages = 4;      // of growth, after the first network was trained
+  int deepen = 0;      // stages, from the first on, that put a layer behind the last hidden one, too
+  double prune = 0.2;  // share of the weights that go in the end; 0: none
+  std::function<void(const std::string& stage, const std::vector<Index>& network, Offset connections)> begin =
+      {};
+};
+// The directory, which must be given, holds a run for each stage (stage-0, …) and the last one's
+// model.safetensors; with directory.resume finished stages stay, and options are those it was begun with.
+TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growth,
+              const RunDirectory& directory, const TrainObserver& observer = {});
+struct GrowStart {
+  DataOptions data = {};
+  TrainOptions options = {};
+  Growth growth = {};
+};
+GrowStart read_grow_start(const std::filesystem::path& directory);
 
 // A network made smaller, with what that cost and gained.
 struct PruneOptions {

@@ -122,6 +122,81 @@ TEST(Prune, RefusesWhatCannotBe) {
   EXPECT_THROW(apply_method(nothing, "none"), std::invalid_argument);
 }
 
+TrainOptions seedling() {
+  TrainOptions options;
+  options.network = {784, 8, 8, 10};
+  options.sparsity = 0.9;
+  options.redistribute = Redistribute::global;
+  options.epochs = 2;
+  options.update_every = 2;
+  return options;
+}
+
+TEST(Grow, NeverExceedsItsBudgetAndEndsPruned) {
+  const Data data = digits();
+  const TestDirectory directory;
+  Growth growth{.budget = 2500, .stages = 3, .deepen = 1, .prune = 0.2};
+  std::vector<std::vector<Index>> shapes;
+  growth.begin = [&](const std::string&, const std::vector<Index>& network, Offset connections) {
+    shapes.push_back(network);
+    EXPECT_LE(connections, 2500);
+  };
+  Offset most = 0;
+  TrainObserver observer;
+  observer.epoch = [&](const EpochReport& report) { most = std::max(most, report.connections); };
+  const TrainRun run = grow(data, seedling(), growth, {.path = directory / "run"}, observer);
+  EXPECT_LE(most, 2500);
+  EXPECT_GE(most, 2450);
+  EXPECT_LE(run.connections, 2000);
+  EXPECT_GT(run.connections, 1800);
+  ASSERT_EQ(shapes.size(), 5u);
+  EXPECT_EQ(shapes[0].size(), 4u);
+  EXPECT_EQ(shapes[1].size(), 5u);
+  EXPECT_GT(shapes.back()[1], 12);
+  EXPECT_EQ(layers_of_file(directory / "run" / "model.safetensors"), to_model(run.network).layers);
+}
+
+TEST(Grow, GoesOnWhereItWasStopped) {
+  const Data data = digits();
+  const TestDirectory directory;
+  const Growth growth{.budget = 2500, .stages = 2, .deepen = 1, .prune = 0.3};
+  grow(data, seedling(), growth, {.path = directory / "whole"});
+  for (const int stop_at : {1, 3, 4, 7}) {
+    const std::filesystem::path path = directory / ("part" + std::to_string(stop_at));
+    std::stop_source stop;
+    int epochs = 0;
+    TrainObserver observer;
+    observer.epoch = [&](const EpochReport&) {
+      if (++epochs == stop_at) stop.request_stop();
+    };
+    observer.stop = stop.get_token();
+    EXPECT_THROW(grow(data, seedling(), growth, {.path = path}, observer), Cancelled);
+    const GrowStart start = read_grow_start(path);
+    EXPECT_EQ(start.growth.budget, 2500);
+    grow(data, start.options, start.growth, {.path = path, .resume = true});
+    EXPECT_EQ(layers_of_file(path / "model.safetensors"),
+              layers_of_file(directory / "whole" / "model.safetensors"))
+        << "stopped after epoch " << stop_at;
+  }
+}
+
+TEST(Grow, RefusesWhatCannotBe) {
+  const Data data = digits();
+  const TestDirectory directory;
+  const auto error = [&](const TrainOptions& options, const Growth& growth) {
+    return error_of([&] { grow(data, options, growth, {.path = directory / "none"}); });
+  };
+  EXPECT_NE(error(seedling(), {.budget = 100}).find("more than the budget of 100"), std::string::npos);
+  TrainOptions flat = seedling();
+  flat.network = {784, 10};
+  EXPECT_NE(error(flat, {.budget = 5000}).find("hidden layers"), std::string::npos);
+  EXPECT_THROW(error(seedling(), {.budget = 5000, .stages = 0}), std::invalid_argument);
+  EXPECT_THROW(grow(data, seedling(), {.budget = 5000}, {}), std::invalid_argument);
+  TrainOptions curved = seedling();
+  curved.activation = HiddenActivation::tanh;
+  EXPECT_NE(error(curved, {.budget = 5000, .stages = 2, .deepen = 1}).find("tanh"), std::string::npos);
+}
+
 TimeModel some_model() {
   TimeModel model{processor_name(), simd_name(), threads(), 512};
   for (const char* name : {"call", "column", "moved", "output", "run", "eights", "fours", "near", "far",

@@ -6,7 +6,8 @@
 namespace filigree {
 
 // The state before the first step. Shape, densities, loss, activations and scaling are the network's and take
-// the place of those in `options`; a compiled one is expanded first. Throws Error if the network cannot be trained, or not on this data.
+// the place of those in `options`; a compiled one is expanded first. Throws Error if the network cannot be
+// trained, or not on this data.
 TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options);
 
 // The layers of that state, without the optimizer's memory.

@@ -273,13 +273,15 @@ void Trainer::evolve_now(Record* record) {
   state_.epoch.evolve_seconds += seconds_now() - started;
 }
 
+void Trainer::measure_gradients() {
+  add_batches(0, nullptr);
+  combine_gradients(state_.layers);
+}
+
 void Trainer::prune_now() {
   const TrainOptions& o = state_.options;
   const double started = seconds_now();
-  if (o.prune_by == PruneBy::taylor) {
-    add_batches(0, nullptr);
-    combine_gradients(state_.layers);
-  }
+  if (o.prune_by == PruneBy::taylor) measure_gradients();
   const auto prunes = o.structure == Structure::none ? prune : prune_groups;
   state_.epoch.dropped += prunes(state_.layers, o, moment(), slices_).dropped;
   for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);

@@ -32,6 +32,9 @@ class Trainer {
   // Forward, backward, update, and evolution where one is due. Throws Error if the loss is not finite; the
   // weights are those of before the step then.
   void step(std::span<const Index> rows);
+  // The gradients of growth_batches batches, drawn at random, in the first slice of each layer's; nothing is
+  // trained.
+  void measure_gradients();
   // Throws Error if something that a checkpoint holds is not finite: the last step may have made it so.
   void check_finite() const;
   LossSum evaluate(const DataRows& data, std::span<const Index> rows);

@@ -1,0 +1,137 @@
+// filigree grow: a network from a small sparse seed up to a budget.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/settings.h"
+#include "cli/train_view.h"
+#include "filigree/compress.h"
+
+namespace filigree::cli {
+
+namespace {
+
+struct GrowArguments {
+  Common common;
+  DataArguments data;
+  SettingArguments settings;
+  Growth growth;
+  Offset flops = 0;
+  std::string out, resume;
+};
+
+TrainOptions growing_defaults() {
+  TrainOptions options;
+  options.sparsity = 0.9;
+  options.redistribute = Redistribute::global;
+  options.epochs = 5;
+  return options;
+}
+
+// The settings of training that do not concern growth.
+constexpr std::string_view kLeftOut[] = {
+    "dense",      "evolve",     "final-sparsity",  "prune-by",        "prune-schedule",  "structure",
+    "group-size", "group-kept", "shrink",          "time-weight",     "connection-cost", "neuron-cost",
+    "densities",  "threshold",  "threshold-share", "threshold-factor"};
+
+GrowStart start_of(const GrowArguments& arguments, const Data* data) {
+  if (!arguments.resume.empty()) return read_grow_start(arguments.resume);
+  GrowStart start{arguments.data.over({}), growing_defaults(), arguments.growth};
+  arguments.settings.apply_to(start.options);
+  if (start.options.network.empty() && data != nullptr)
+    start.options.network = {data->features(), 32, 32, data->classes()};
+  if (arguments.flops > 0) start.growth.budget = arguments.flops / 2;
+  return start;
+}
+
+int run_grow(GrowArguments& arguments, const Context& context) {
+  const Common& common = arguments.common;
+  arguments.common.prepare();
+  if (arguments.resume.empty() && (arguments.out.empty() || arguments.data.options.source.empty()))
+    throw std::invalid_argument("grow needs --data, --out RUN and --budget or --flops, or --resume RUN");
+  if (arguments.resume.empty() && (arguments.growth.budget > 0) == (arguments.flops > 0))
+    throw std::invalid_argument("grow needs a --budget of connections, or one of --flops");
+  const DataOptions source = start_of(arguments, nullptr).data;
+  const Data data = [&] {
+    ProgressDisplay display(common.quiet);
+    return load_data(source, display.observer(context.stop));
+  }();
+  GrowStart start = start_of(arguments, &data);
+  const RunDirectory directory{.path = arguments.resume.empty() ? arguments.out : arguments.resume,
+                               .resume = !arguments.resume.empty()};
+  print_line(common, "data", data.describe());
+  print_line(common, "budget",
+             fmt::format("{} connections, {} floating-point operations a row",
+                         with_commas(start.growth.budget), with_commas(2 * start.growth.budget)));
+  start.growth.begin = [&](const std::string& stage, const std::vector<Index>& network, Offset connections) {
+    print_line(common, "stage",
+               fmt::format("{}: {}, {} connections", stage, shape_text(network), with_commas(connections)));
+  };
+  TrainView view(common.quiet, false);
+  try {
+    const TrainRun run = grow(data, start.options, start.growth, directory, view.observer(context.stop));
+    if (data.test_rows() > 0)
+      print_line(common, "test",
+                 fmt::format("{:.2f} % of {} rows right, loss {:.4f}", 100 * run.test_accuracy,
+                             with_commas(data.test_rows()), run.test_loss));
+    print_line(common, "network",
+               fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network),
+                           with_commas(run.connections), 100 * run.sparsity));
+    print_line(common, "written",
+               fmt::format("{}: model.safetensors; a run for each stage", directory.path.string()));
+    common.write_json({{"network", run.options.network},
+                       {"connections", run.connections},
+                       {"budget", start.growth.budget},
+                       {"test_accuracy", run.test_accuracy},
+                       {"sparsity", run.sparsity},
+                       {"data", data.describe()}});
+  } catch (const Cancelled&) {
+    throw Error(fmt::format("interrupted; go on with: filigree grow --resume {}", directory.path.string()));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_grow(CLI::App& app) {
+  auto arguments = std::make_shared<GrowArguments>();
+  CLI::App* command =
+      app.add_subcommand("grow", "grow a network from a small sparse seed, never above a budget");
+  CLI::Option* data = arguments->data.add_to(*command);
+  CLI::Option* budget = command->add_option("--budget", arguments->growth.budget, "connections in the end")
+                            ->type_name("N")
+                            ->check(CLI::PositiveNumber);
+  CLI::Option* flops =
+      command->add_option("--flops", arguments->flops, "floating-point operations a row takes in the end")
+          ->type_name("N")
+          ->check(CLI::Range(2.0, 1e15));
+  CLI::Option* stages = command->add_option("--stages", arguments->growth.stages, "stages of growth")
+                            ->type_name("S")
+                            ->capture_default_str()
+                            ->check(CLI::Range(1, 100));
+  CLI::Option* deepen =
+      command->add_option("--deepen", arguments->growth.deepen, "stages that add a layer, from the first on")
+          ->type_name("S")
+          ->capture_default_str()
+          ->check(CLI::Range(0, 100));
+  CLI::Option* prune =
+      command->add_option("--prune", arguments->growth.prune, "share of the weights that go in the end")
+          ->type_name("S")
+          ->capture_default_str()
+          ->check(CLI::Range(0.0, 0.99));
+  CLI::Option* out =
+      command->add_option("--out", arguments->out, "directory for the result")->type_name("RUN");
+  CLI::Option* resume =
+      command->add_option("--resume", arguments->resume, "go on with the run in this directory")
+          ->type_name("RUN");
+  for (CLI::Option* other : {data, budget, flops, stages, deepen, prune, out}) resume->excludes(other);
+  arguments->common.add_to(*command);
+  for (const SettingInfo& info : setting_infos(growing_defaults()))
+    if (std::ranges::count(kLeftOut, info.name) == 0) arguments->settings.add_to(*command, info);
+  return [arguments](const Context& context) { return run_grow(*arguments, context); };
+}
+
+}  // namespace filigree::cli

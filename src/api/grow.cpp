@@ -1,0 +1,179 @@
+// Growth, stage by stage.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+
+#include "api/data_impl.h"
+#include "api/network_impl.h"
+#include "base/error.h"
+#include "filigree/compress.h"
+#include "filigree/runtime.h"
+#include "io/source.h"
+#include "train/grow.h"
+#include "train/start.h"
+#include "train/topology.h"
+
+namespace filigree {
+
+namespace {
+
+const char* const kModel = "model.safetensors";
+const char* const kConfig = "config.toml";
+const char* const kGrowth = "growth.json";
+
+Offset seed_connections(const TrainOptions& options) {
+  Offset sum = 0;
+  for (const Offset own : connections_per_layer(options)) sum += own;
+  return sum;
+}
+
+double capacity_of(const Model& model) {
+  double all = 0;
+  for (const Layer& layer : model.layers)
+    all += static_cast<double>(layer.inputs()) * static_cast<double>(layer.outputs());
+  return all;
+}
+
+void check_growth(const TrainOptions& options, const Growth& growth, const RunDirectory& directory) {
+  if (directory.path.empty()) throw std::invalid_argument("growth needs a directory");
+  if (options.dense) throw std::invalid_argument("what is dense cannot grow");
+  if (growth.stages < 1 || growth.deepen < 0 || growth.deepen > growth.stages || growth.prune < 0 ||
+      growth.prune >= 1)
+    throw std::invalid_argument(fmt::format("{} stages, {} of which deepen, and {} pruned in the end",
+                                            growth.stages, growth.deepen, growth.prune));
+  if (options.final_sparsity >= 0)
+    throw std::invalid_argument("growth itself says how sparse the network ends");
+  if (options.network.size() < 3) fail("a network without hidden layers cannot grow");
+  if (const Offset seed = seed_connections(options); seed > growth.budget)
+    fail("the first network has {} connections, more than the budget of {}", seed, growth.budget);
+}
+
+// What stages have in common.
+class Stages {
+ public:
+  Stages(const Data& data, const TrainOptions& options, const Growth& growth, const RunDirectory& directory,
+         const TrainObserver& observer)
+      : data_(data), options_(options), growth_(growth), directory_(directory), observer_(observer) {}
+
+  TrainRun operator()() {
+    run("stage-0", "the first network", {}, options_, 0);
+    const auto seed = static_cast<double>(seed_connections(options_));
+    const double factor = std::pow(static_cast<double>(growth_.budget) / seed, 1.0 / growth_.stages);
+    for (int stage = 1; stage <= growth_.stages; ++stage) {
+      const auto most = stage == growth_.stages
+                            ? growth_.budget
+                            : static_cast<Offset>(std::floor(seed * std::pow(factor, stage)));
+      const bool deeper = stage <= growth_.deepen;
+      const auto start = [&] {
+        // Neurons grow by the root: connections between two layers then grow by the whole.
+        return grown(most, std::sqrt(factor) - 1, deeper, static_cast<std::uint64_t>(stage));
+      };
+      run(fmt::format("stage-{}", stage), deeper ? "split neurons, one more layer" : "split neurons", start,
+          options_, most);
+    }
+    if (growth_.prune > 0) {
+      TrainOptions pruning = options_;
+      pruning.evolve = Evolve::prune;
+      pruning.redistribute = Redistribute::global;
+      run(
+          "stage-pruned", fmt::format("prune {:g} %", 100 * growth_.prune), [&] { return last_; }, pruning,
+          static_cast<Offset>(static_cast<double>(connections_of(last_)) * (1 - growth_.prune)));
+    }
+    save(from_model(last_, "grown"), directory_.path / kModel);
+    return std::move(*result_);
+  }
+
+ private:
+  Model grown(Offset most, double growth, bool deeper, std::uint64_t stage) const {
+    Random random = random_stream(options_.seed, Stream::growth, stage);
+    Model model = last_;
+    const std::size_t last_hidden = model.layers.size() - 2;
+    if (deeper && connections_of(model) + model.layers[last_hidden].outputs() <= most)
+      model = deepened(model, last_hidden);
+    return with_more_neurons(model, neuron_gradients(model, data_.impl().dataset, options_), growth, most,
+                             random);
+  }
+
+  // Trains what start() gives, without it a network by chance, while its connections become `connections`.
+  void run(const std::string& name, const std::string& what, const std::function<Model()>& start,
+           const TrainOptions& options, Offset connections) {
+    const std::filesystem::path path = directory_.path / name;
+    if (directory_.resume && std::filesystem::exists(path / kModel) && name != last_name()) {
+      last_ = to_model(load(path / kModel));
+      return;
+    }
+    const bool begun = directory_.resume && std::filesystem::exists(path / "checkpoint.safetensors");
+    const RunDirectory own{path, begun};
+    if (start) {
+      const Model model = start();
+      TrainOptions shaped = options;
+      take_shape(model, shaped);
+      const double all = capacity_of(model);
+      shaped.final_sparsity = 1 - std::min(static_cast<double>(connections), all) / all;
+      if (growth_.begin) growth_.begin(what, shaped.network, connections_of(model));
+      const Network from = from_model(model, "grown");
+      result_ =
+          begun ? train(data_, shaped, own, observer_) : train_from(from, data_, shaped, own, observer_);
+    } else {
+      if (growth_.begin) growth_.begin(what, options.network, seed_connections(options));
+      result_ = train(data_, options, own, observer_);
+    }
+    last_ = to_model(result_->network);
+  }
+
+  std::string last_name() const {
+    return growth_.prune > 0 ? "stage-pruned" : fmt::format("stage-{}", growth_.stages);
+  }
+
+  const Data& data_;
+  const TrainOptions& options_;
+  const Growth& growth_;
+  const RunDirectory& directory_;
+  const TrainObserver& observer_;
+  Model last_;
+  std::optional<TrainRun> result_;
+};
+
+}  // namespace
+
+TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growth,
+              const RunDirectory& directory, const TrainObserver& observer) {
+  check_growth(options, growth, directory);
+  if (!directory.resume) {
+    if (std::filesystem::exists(directory.path / kGrowth))
+      fail("{}: holds a run already; resume that one, or choose another directory", directory.path.string());
+    std::error_code error;
+    std::filesystem::create_directories(directory.path, error);
+    if (error) fail("{}: cannot be made: {}", directory.path.string(), error.message());
+  }
+  Growth noted = growth;
+  noted.begin = [&](const std::string& stage, const std::vector<Index>& network, Offset connections) {
+    if (!std::filesystem::exists(directory.path / kGrowth)) {
+      write_file(directory.path / kConfig, to_toml({data.impl().options, options}));
+      write_file(directory.path / kGrowth, nlohmann::json{{"budget", growth.budget},
+                                                          {"stages", growth.stages},
+                                                          {"deepen", growth.deepen},
+                                                          {"prune", growth.prune}}
+                                               .dump());
+    }
+    if (growth.begin) growth.begin(stage, network, connections);
+  };
+  return Stages(data, options, noted, directory, observer)();
+}
+
+GrowStart read_grow_start(const std::filesystem::path& directory) {
+  const TrainConfig config = read_config(directory / kConfig);
+  try {
+    const nlohmann::json json = nlohmann::json::parse(read_text(directory / kGrowth));
+    return {config.data,
+            config.options,
+            {json.at("budget"), json.at("stages"), json.at("deepen"), json.at("prune"), {}}};
+  } catch (const nlohmann::json::exception& error) {
+    fail("{}: does not say how growth was begun: {}", (directory / kGrowth).string(), error.what());
+  }
+}
+
+}  // namespace filigree
