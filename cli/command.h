@@ -44,6 +44,7 @@ Run add_eval(CLI::App& app);
 Run add_predict(CLI::App& app);
 Run add_prune(CLI::App& app);
 Run add_grow(CLI::App& app);
+Run add_sweep(CLI::App& app);
 Run add_export(CLI::App& app);
 Run add_fetch(CLI::App& app);
 Run add_train(CLI::App& app);

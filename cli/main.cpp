@@ -56,7 +56,7 @@ int run(int argc, char** argv, const filigree::cli::Context& context) {
   app.get_formatter()->column_width(34);
   std::vector<std::pair<CLI::App*, Run>> commands;
   for (const auto& add : {add_demo, add_challenge, add_generate, add_compile, add_info, add_bench, add_train,
-                          add_eval, add_predict, add_prune, add_grow, add_export, add_fetch}) {
+                          add_eval, add_predict, add_prune, add_grow, add_sweep, add_export, add_fetch}) {
     Run command = add(app);
     commands.emplace_back(app.get_subcommands({}).back(), std::move(command));
   }

@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" "bench export" "bench activations" train fetch eval predict prune grow export; do
+                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" "bench export" "bench activations" train fetch eval predict prune grow sweep export; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -424,6 +424,31 @@ case $2 in
     run 2 grow --data digits:600 --budget 10 --flops 20 --out "$work/none"; says err --budget
     run 2 grow --budget 5000; says err --data
     run 1 grow --resume "$work/none"; says err none
+    ;;
+  sweep)
+    run 0 sweep --data digits:400 --network 784-32-32-10 --budgets 1600,8000 --seeds 2 --epochs 1 --out "$work/s" --json "$work/s.json"
+    says out "1,592"; says out "result"; says out sweep.svg
+    check test "$(wc -l < "$work/s/sweep.csv")" -eq 9
+    check grep -q '"sentence":' "$work/s.json"
+    command -v xmllint > /dev/null && check xmllint --noout "$work/s/sweep.svg"
+    head -n 4 "$work/s/sweep.csv" > "$work/part"; cp "$work/part" "$work/s/sweep.csv"
+    run 0 sweep --resume "$work/s"
+    check test "$(wc -l < "$work/s/sweep.csv")" -eq 9
+    run 1 sweep --data digits:400 --out "$work/s"; says err "holds a sweep already"
+    run 1 sweep --data digits:400 --budgets 20 --out "$work/none"; says err "are the least"
+    run 1 sweep --resume "$work/none"; says err none
+    run 2 sweep --data digits:400; says err --out
+    # Stopped in its middle.
+    "$program" sweep --data digits:2000 --epochs 200 --out "$work/halved" > "$work/out" 2> "$work/err" &
+    pid=$!
+    for ((i = 0; i < 3000; ++i)); do
+      [ -s "$work/halved/sweep.csv" ] && break
+      sleep 0.02
+    done
+    kill -INT $pid
+    code=0; wait $pid || code=$?
+    check test "$code" -eq 1
+    says err "filigree sweep --resume $work/halved"
     ;;
   export)
     compiler=${CXX:-c++}

@@ -1,0 +1,28 @@
+// Plots as SVG: lines with bands over a logarithmic axis.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace filigree {
+
+struct PlotPoint {
+  double x = 0, y = 0;
+  double low = 0, high = 0;  // the band around y
+};
+struct PlotLine {
+  std::string name;
+  std::string colour;  // "#1f6f8b"
+  std::vector<PlotPoint> points;
+};
+struct Plot {
+  std::string title, x_name, y_name;
+  std::vector<PlotLine> lines;
+  double mark = 0;  // an x to point out; 0: none
+  std::string mark_name;
+};
+
+// x is logarithmic and above zero; values that are not finite are left out.
+std::string to_svg(const Plot& plot);
+
+}  // namespace filigree

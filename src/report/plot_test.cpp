@@ -1,0 +1,41 @@
+// Tests of plots.
+#include "report/plot.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace filigree {
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(Plot, DrawsEveryLineWithItsBandAndPoints) {
+  Plot plot{"a < b & c", "x", "y", {}, 300, "here"};
+  plot.lines = {{"one", "#111111", {{100, 5, 4, 6}, {1000, 7, 7, 8}, {10000, 6, 5, 7}}},
+                {"two", "#222222", {{100, 1, 1, 1}, {1000, 2, 1, 3}}}};
+  const std::string svg = to_svg(plot);
+  EXPECT_EQ(count(svg, "<polyline"), 2u);
+  EXPECT_EQ(count(svg, "<polygon"), 2u);
+  EXPECT_EQ(count(svg, "<circle"), 5u);
+  EXPECT_EQ(count(svg, "a &lt; b &amp; c"), 1u);
+  EXPECT_EQ(count(svg, ">1k<"), 1u);
+  EXPECT_EQ(count(svg, "stroke-dasharray"), 1u);
+  EXPECT_EQ(svg.rfind("</svg>\n"), svg.size() - 7);
+}
+
+TEST(Plot, LeavesOutWhatIsNotFiniteAndBearsNothing) {
+  Plot plot{"t", "x", "y", {{"one", "#111111", {{0, 5, 4, 6}, {10, NAN, 7, 8}, {20, 6, 5, 7}}}}, 0, ""};
+  const std::string svg = to_svg(plot);
+  EXPECT_EQ(count(svg, "<circle"), 1u);
+  EXPECT_EQ(count(svg, "nan"), 0u);
+  EXPECT_EQ(count(svg, "inf"), 0u);
+  EXPECT_EQ(count(to_svg({}), "nan"), 0u);
+}
+
+}  // namespace
+}  // namespace filigree
