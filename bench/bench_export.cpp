@@ -17,6 +17,7 @@
 #include "filigree/bench.h"
 #include "filigree/export.h"
 #include "filigree/plan.h"
+#include "workplace.h"
 
 extern char** environ;
 
@@ -25,25 +26,6 @@ namespace filigree {
 namespace {
 
 using Predict = void (*)(const float*, float*);
-
-class Workplace {
- public:
-  Workplace() {
-    std::string name = (std::filesystem::temp_directory_path() / "filigree-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) fail("{}: cannot be made", name);
-    path_ = name;
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  ~Workplace() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 void run_compiler(const std::filesystem::path& source, const std::filesystem::path& library) {
   std::string words[] = {"c++",     "-std=c++17",    "-O2", "-fPIC",

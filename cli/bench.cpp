@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cli/bench_training.h"
+#include "cli/bench_commands.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "filigree/bench.h"
@@ -194,103 +194,6 @@ int run_kernel_bench(KernelArguments& arguments, const Context& context) {
   return 0;
 }
 
-struct ExportBenchArguments {
-  Common common;
-  ModelArguments model;
-  DataArguments data;
-  int repeat = 200;
-};
-
-int run_export_bench(ExportBenchArguments& arguments, const Context& context) {
-  const Common& common = arguments.common;
-  arguments.common.prepare();
-  const Network network = arguments.model.load();
-  ExportBench bench;
-  {
-    ProgressDisplay display(common.quiet);
-    std::optional<Data> data;
-    if (!arguments.data.options.source.empty())
-      data = load_data(arguments.data.over({}), display.observer(context.stop));
-    bench = bench_export(network, data, arguments.repeat, display.observer(context.stop));
-  }
-  print_line(common, "network",
-             fmt::format("{}, {} connections", network.describe(), with_commas(bench.connections)));
-  print_line(common, "program",
-             fmt::format("{}; {} by c++ -O2, {}", fmt::join(bench.forms, ", "),
-                         short_seconds(bench.compile_seconds), short_bytes(bench.program_bytes)));
-  print_line(common, "difference", fmt::format("{:.1e} of the largest output", bench.largest_difference));
-  if (!common.quiet)
-    fmt::print("{:>6} {:>12} {:>12} {:>9}  {}\n", "rows", "library", "program", "faster", "range");
-  nlohmann::json rows = nlohmann::json::array();
-  for (const ExportBench::Row& row : bench.rows) {
-    if (!common.quiet)
-      fmt::print("{:>6} {:>12} {:>12} {:>8.2f}x  {:.2f}–{:.2f}\n", row.rows,
-                 short_seconds(row.library_seconds), short_seconds(row.program_seconds), row.speedup,
-                 row.slowest_speedup, row.fastest_speedup);
-    rows.push_back({{"rows", row.rows},
-                    {"library_seconds", row.library_seconds},
-                    {"program_seconds", row.program_seconds},
-                    {"speedup", row.speedup}});
-  }
-  common.write_json({{"forms", bench.forms},
-                     {"connections", bench.connections},
-                     {"compile_seconds", bench.compile_seconds},
-                     {"program_bytes", bench.program_bytes},
-                     {"largest_difference", bench.largest_difference},
-                     {"rows", rows},
-                     {"processor", processor_name()}});
-  return 0;
-}
-
-struct ActivationArguments {
-  Common common;
-  ModelArguments model;
-  DataArguments data;
-  int repeat = 500;
-};
-
-int run_activation_bench(ActivationArguments& arguments, const Context& context) {
-  const Common& common = arguments.common;
-  arguments.common.prepare();
-  const Network network = arguments.model.load();
-  ActivationBench bench;
-  {
-    ProgressDisplay display(common.quiet);
-    const Data data = load_data(arguments.data.over({}), display.observer(context.stop));
-    bench = bench_activations(network, data, arguments.repeat, display.observer(context.stop));
-  }
-  nlohmann::json layers = nlohmann::json::array(), rows = nlohmann::json::array();
-  if (!common.quiet)
-    fmt::print("{:<8} {:>8} {:>10} {:>14} {:>10}\n", "hidden", "neurons", "zero", "idle panels", "never on");
-  for (const ActivationBench::LayerRow& layer : bench.layers) {
-    layers.push_back(
-        {{"neurons", layer.neurons}, {"zero", layer.zero}, {"idle", layer.idle}, {"never", layer.never}});
-    if (!common.quiet)
-      fmt::print("{:<8} {:>8} {:>8.1f} % {:>12.1f} % {:>8.1f} %\n", layers.size(), layer.neurons,
-                 100 * layer.zero, 100 * layer.idle, 100 * layer.never);
-  }
-  if (!common.quiet)
-    fmt::print("\n{:<6} {:>12} {:>12} {:>14} {:>12}  {}\n", "rows", "in panels", "by row", "zeros skipped",
-               "by skipping", "range");
-  for (const ActivationBench::Row& row : bench.rows) {
-    rows.push_back({{"rows", row.rows},
-                    {"panel_seconds", row.panel_seconds},
-                    {"whole_seconds", row.whole_seconds},
-                    {"skip_seconds", row.skip_seconds},
-                    {"speedup", row.speedup}});
-    if (!common.quiet)
-      fmt::print("{:<6} {:>12} {:>12} {:>14} {:>11.2f}x  {:.2f}–{:.2f}\n", row.rows,
-                 short_seconds(row.panel_seconds), short_seconds(row.whole_seconds),
-                 short_seconds(row.skip_seconds), row.speedup, row.slowest_speedup, row.fastest_speedup);
-  }
-  print_line(common, "plans", fmt::format("take up to {} rows one by one here", bench.break_even));
-  common.write_json({{"layers", layers},
-                     {"rows", rows},
-                     {"break_even", bench.break_even},
-                     {"processor", processor_name()}});
-  return 0;
-}
-
 }  // namespace
 
 Run add_bench(CLI::App& app) {
@@ -334,33 +237,17 @@ Run add_bench(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 24));
   kernels->common.add_to(*kernels_command);
 
-  auto exported = std::make_shared<ExportBenchArguments>();
-  CLI::App* export_command = command->add_subcommand(
-      "export", "a network as a program of its own beside the library, few rows at a time");
-  exported->model.add_to(*export_command)->required();
-  exported->data.add_to(*export_command);
-  export_command->add_option("--repeat", exported->repeat, "timed turns [200]")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("R");
-  exported->common.add_to(*export_command);
-
-  auto activations = std::make_shared<ActivationArguments>();
-  CLI::App* activations_command = command->add_subcommand(
-      "activations", "what relus leave at zero in each layer, and what skipping that brings");
-  activations->model.add_to(*activations_command)->required();
-  activations->data.add_to(*activations_command)->required();
-  activations_command->add_option("--repeat", activations->repeat, "timed turns [500]")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("R");
-  activations->common.add_to(*activations_command);
-
   const Run training = add_bench_training(*command);
   const Run accuracy = add_bench_accuracy(*command);
+  const Run compression = add_bench_compression(*command);
+  const Run exported = add_bench_export(*command);
+  const Run activations = add_bench_activations(*command);
   return [=](const Context& context) {
     if (challenge_command->parsed()) return run_challenge_bench(*challenge, context);
     if (kernels_command->parsed()) return run_kernel_bench(*kernels, context);
-    if (export_command->parsed()) return run_export_bench(*exported, context);
-    if (activations_command->parsed()) return run_activation_bench(*activations, context);
+    if (command->got_subcommand("compression")) return compression(context);
+    if (command->got_subcommand("export")) return exported(context);
+    if (command->got_subcommand("activations")) return activations(context);
     return command->got_subcommand("training") ? training(context) : accuracy(context);
   };
 }

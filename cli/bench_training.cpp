@@ -1,5 +1,5 @@
 // filigree bench training, filigree bench accuracy: sparse training beside dense.
-#include "cli/bench_training.h"
+#include "cli/bench_commands.h"
 
 #include <fmt/format.h>
 

@@ -32,7 +32,7 @@ TrainOptions growing_defaults() {
 }
 
 // The settings of training that do not concern growth.
-constexpr std::string_view kLeftOut[] = {
+constexpr std::string_view kNotForGrowth[] = {
     "dense",      "evolve",     "final-sparsity",  "prune-by",        "prune-schedule",  "structure",
     "group-size", "group-kept", "shrink",          "time-weight",     "connection-cost", "neuron-cost",
     "densities",  "threshold",  "threshold-share", "threshold-factor"};
@@ -130,7 +130,7 @@ Run add_grow(CLI::App& app) {
   for (CLI::Option* other : {data, budget, flops, stages, deepen, prune, out}) resume->excludes(other);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos(growing_defaults()))
-    if (std::ranges::count(kLeftOut, info.name) == 0) arguments->settings.add_to(*command, info);
+    if (std::ranges::count(kNotForGrowth, info.name) == 0) arguments->settings.add_to(*command, info);
   return [arguments](const Context& context) { return run_grow(*arguments, context); };
 }
 

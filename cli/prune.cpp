@@ -28,7 +28,7 @@ struct PruneArguments {
 };
 
 // The settings of training that pruning has, too.
-constexpr std::string_view kShared[] = {
+constexpr std::string_view kPruneSettings[] = {
     "update-every", "stop-evolving",   "growth-batches", "redistribute", "group-size",
     "group-kept",   "shrink",          "time-weight",    "optimizer",    "lr",
     "schedule",     "warmup-epochs",   "step-epochs",    "step-factor",  "momentum",
@@ -230,7 +230,7 @@ Run add_prune(CLI::App& app) {
   model->needs(out);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos(pruning_defaults()))
-    if (std::ranges::count(kShared, info.name) > 0) arguments->settings.add_to(*command, info);
+    if (std::ranges::count(kPruneSettings, info.name) > 0) arguments->settings.add_to(*command, info);
   return [arguments](const Context& context) { return run_prune(*arguments, context); };
 }
 

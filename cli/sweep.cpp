@@ -24,7 +24,7 @@ struct SweepArguments {
 };
 
 // What dense and sparse networks can both be told.
-constexpr std::string_view kShared[] = {
+constexpr std::string_view kSweepSettings[] = {
     "network",       "init",          "activation",    "slope",   "scaling",         "update-every",
     "drop-fraction", "stop-evolving", "optimizer",     "lr",      "schedule",        "warmup-epochs",
     "momentum",      "weight-decay",  "input-dropout", "dropout", "label-smoothing", "clip-norm",
@@ -110,7 +110,7 @@ Run add_sweep(CLI::App& app) {
   for (CLI::Option* other : {data, budgets, seeds, out}) resume->excludes(other);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos())
-    if (std::ranges::count(kShared, info.name) > 0) arguments->settings.add_to(*command, info);
+    if (std::ranges::count(kSweepSettings, info.name) > 0) arguments->settings.add_to(*command, info);
   return [arguments](const Context& context) { return run_sweep(*arguments, context); };
 }
 

@@ -34,7 +34,7 @@ case $2 in
   help)
     run 0 --help; says out challenge
     for command in demo challenge generate compile info bench "generate network" "generate images" \
-                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" "bench export" "bench activations" train fetch eval predict prune grow sweep export; do
+                   "generate challenge-files" "bench challenge" "bench kernels" "bench training" "bench accuracy" "bench export" "bench activations" "bench compression" train fetch eval predict prune grow sweep export; do
       run 0 $command --help; says out Usage
     done
     run 0 --version; says out 0.1
@@ -382,6 +382,8 @@ case $2 in
     run 1 prune "$work/full" --data digits:1000 --method fssl --time-model "$work/full/config.toml" --out "$work/none"
     says err "is no time model"
     run 1 prune "$work/full" --data digits:1000 --shrink 0.1 --out "$work/none"; says err "there is no structure"
+    run 0 bench compression --data digits:600 --epochs 4 --target 0.8 --sparse-target 0.9 --json "$work/b.json"
+    for method in dense fssl magnitude taylor random neurons blocks lottery "sparse from scratch"; do says out "$method"; done
     # A compact network can be pruned further.
     run 0 prune "$work/timed/compact.safetensors" --data digits:1000 --target 0.97 --epochs 4 --update-every 3 --out "$work/further"
     says out "weights by magnitude, until 97 % are gone"

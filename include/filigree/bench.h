@@ -141,6 +141,34 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
                                         const std::function<void(const AccuracyRow&)>& row,
                                         const Observer& observer = {});
 
+// A dense network made smaller by every method, the results run in turns.
+struct CompressionRow {
+  std::string method;  // "dense", "magnitude", …, "sparse from scratch"
+  double target = 0;   // share of the weights that was to go
+  Offset weights = 0;  // that are left, biases not counted
+  std::vector<Index> neurons = {};
+  std::uint64_t file_bytes = 0;
+  double load_seconds = 0;            // of the file, the median
+  double accuracy = 0;                // test
+  std::vector<double> seconds = {};   // of calls of 1, 32 and 512 rows, medians of turns
+  std::vector<double> speedups = {};  // against "magnitude" of the same target, medians of ratios
+  double predicted_seconds = 0;       // fssl: by the time model, for 512 rows; 0: none
+  double prediction_error = 0;
+  double training_seconds = 0;
+};
+struct CompressionBenchOptions {
+  DataOptions data = {};
+  std::vector<Index> network = {};  // features-512-512-classes if empty
+  std::int64_t epochs = 20;         // of the dense network, and of each method
+  double target = 0.92;
+  double sparse_target = 0.97;  // at which magnitude, lottery and sparse from scratch are compared
+  double input_dropout = 0.1;
+  std::uint64_t seed = 1;
+};
+std::vector<CompressionRow> bench_compression(const CompressionBenchOptions& options,
+                                              const std::function<void(const std::string&)>& begin,
+                                              const Observer& observer = {});
+
 // What relus leave at zero, and what skipping it brings where rows come one by one.
 struct ActivationBench {
   struct LayerRow {

@@ -1,0 +1,14 @@
+// The commands of filigree bench that have files of their own.
+#pragma once
+
+#include "cli/command.h"
+
+namespace filigree::cli {
+
+Run add_bench_training(CLI::App& bench);
+Run add_bench_accuracy(CLI::App& bench);
+Run add_bench_compression(CLI::App& bench);
+Run add_bench_export(CLI::App& bench);
+Run add_bench_activations(CLI::App& bench);
+
+}  // namespace filigree::cli
