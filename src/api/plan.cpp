@@ -147,11 +147,12 @@ CompileResult compile_network(const Network& network, const Observer& observer) 
 Plan compile(const Network& network, const Observer& observer) {
   CompiledNetwork compiled = compile_with_maps(network, observer);
   restore_unread_inputs(compiled);
-  const Index inputs = compiled.layers.front().inputs();
+  const CsrMatrix& first = compiled.layers.front().weights;
+  InputMap map(std::move(compiled.input_of), first.cols, first.column);
   auto layers = plan_compiled(compiled, observer);
   return Plan(std::make_shared<Plan::Impl>(Plan::Impl{
-      std::move(layers), InputMap(std::move(compiled.input_of), inputs), std::move(compiled.output_of),
-      std::move(compiled.output_constant), network.impl().input_mean, network.impl().input_scale}));
+      std::move(layers), std::move(map), std::move(compiled.output_of), std::move(compiled.output_constant),
+      network.impl().input_mean, network.impl().input_scale}));
 }
 
 Index Plan::inputs() const {

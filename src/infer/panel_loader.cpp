@@ -67,6 +67,7 @@ class DenseLoader final : public PanelLoader {
  public:
   DenseLoader(std::span<const T> data, const Affine& affine, const InputMap& map)
       : data_(data), affine_(affine), map_(map), columns_(map.columns() * kLanes) {
+    affine_.read = map.read_blocks();
     if (!map.identity()) x_ = Buffer<float>(map.inputs() * kLanes);
   }
   const float* load(std::size_t first, std::size_t count) override {
@@ -180,7 +181,7 @@ MakeLoader make_dense(std::span<const T> data, const Affine& affine, const Input
 
 }  // namespace
 
-InputMap::InputMap(std::vector<Index> input_of, Index inputs)
+InputMap::InputMap(std::vector<Index> input_of, Index inputs, std::span<const Index> read)
     : input_of_(std::move(input_of)), inputs_(static_cast<std::size_t>(inputs)), begin_(inputs_ + 1, 0) {
   identity_ = inputs_ == input_of_.size();
   for (std::size_t c = 0; c < input_of_.size(); ++c) {
@@ -192,6 +193,11 @@ InputMap::InputMap(std::vector<Index> input_of, Index inputs)
   std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
   for (std::size_t c = 0; c < input_of_.size(); ++c)
     if (input_of_[c] >= 0) column_[next[static_cast<std::size_t>(input_of_[c])]++] = static_cast<Index>(c);
+  if (read.empty()) return;
+  read_blocks_.resize((input_of_.size() + kLoadBlock - 1) / kLoadBlock);
+  for (const Index input : read)
+    for (const Index c : columns_of(static_cast<std::size_t>(input)))
+      read_blocks_[static_cast<std::size_t>(c) / kLoadBlock] = 1;
 }
 
 MakeLoader dense_loader(std::span<const std::uint8_t> data, const Affine& affine, const InputMap& map) {

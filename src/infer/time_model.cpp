@@ -124,7 +124,9 @@ const std::array<const char*, kTimeParts>& time_part_names() {
 PartCounts count_parts(const ResidentPlan& plan, const InputMap& map, std::size_t rows) {
   PartCounts counts = {};
   const auto add = [&](TimePart part, double count) { counts[static_cast<std::size_t>(part)] += count; };
-  add(TimePart::column, static_cast<double>(map.columns()));
+  const auto blocks = static_cast<double>(std::ranges::count(map.read_blocks(), 1));
+  add(TimePart::column, map.read_blocks().empty() ? static_cast<double>(map.columns())
+                                                  : blocks * static_cast<double>(kLoadBlock));
   if (!map.identity()) add(TimePart::moved, static_cast<double>(map.inputs()));
   add(TimePart::answer, plan.layer(plan.layers() - 1)->outputs());
   for (Index l = 0; l < plan.layers(); ++l) {
@@ -142,10 +144,10 @@ PartCounts count_parts(const ResidentPlan& plan, const InputMap& map, std::size_
         add(TimePart::run, 1);
         add(TimePart::output, run->outputs);
         add(TimePart::alone, each * alone);
-        add(run->shared == kWideGroup     ? TimePart::eights
-            : run->shared == kPackedGroup ? TimePart::fours
-            : near                        ? TimePart::near
-                                          : TimePart::far,
+        add(run->shared >= kWideGroup ? TimePart::eights
+            : run->shared > 0         ? TimePart::fours
+            : near                    ? TimePart::near
+                                      : TimePart::far,
             each * (run->outputs - alone));
       }
     }

@@ -17,8 +17,8 @@ enum class TimePart {
   moved,   // an input that is not a column as it comes
   output,  // an output of a tile: its sums begun and ended
   run,     // a change of the number of connections
-  eights,  // a connection of eight outputs that share their inputs
-  fours,   // of four
+  eights,  // a connection of eight to eleven outputs that share their inputs
+  fours,   // of four to seven
   near,    // of outputs with inputs of their own, from a tile that fits L1
   far,     // from one that does not
   alone,   // of the last one to three outputs of a run

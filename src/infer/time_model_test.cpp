@@ -45,11 +45,11 @@ TEST(CountParts, CountsConnectionsByTheWayTheyAreRun) {
   EXPECT_EQ(at(counts, TimePart::column), 2 * 5);
   EXPECT_EQ(at(counts, TimePart::moved), 0);
   EXPECT_EQ(at(counts, TimePart::eights), 2 * 8 * 5);
-  EXPECT_EQ(at(counts, TimePart::fours), 2 * 4 * 5);
-  EXPECT_EQ(at(counts, TimePart::alone), 2 * (2 * 5 + 3 * 14));
+  EXPECT_EQ(at(counts, TimePart::fours), 2 * 6 * 5);
+  EXPECT_EQ(at(counts, TimePart::alone), 2 * 3 * 14);
   EXPECT_EQ(at(counts, TimePart::near) + at(counts, TimePart::far), 0);
   EXPECT_EQ(at(counts, TimePart::output), 2 * (14 + 3));
-  EXPECT_EQ(at(counts, TimePart::run), 2 * (3 + 1));
+  EXPECT_EQ(at(counts, TimePart::run), 2 * (2 + 1));
   EXPECT_EQ(at(counts, TimePart::curve), 2 * 14);
   EXPECT_EQ(at(counts, TimePart::answer), 2 * 3);
 }
@@ -59,6 +59,14 @@ TEST(CountParts, CountsInputsThatAreMoved) {
   const PartCounts counts = count_parts(plan, InputMap({-1, 0, 1}, 2), 32);
   EXPECT_EQ(at(counts, TimePart::column), 3);
   EXPECT_EQ(at(counts, TimePart::moved), 2);
+}
+
+TEST(CountParts, LeavesOutColumnsThatNobodyReads) {
+  const ResidentPlan plan = plan_of({full_layer(40, 4, Activation::relu)});
+  std::vector<Index> all(40);
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<Index> read{0, 3, 39};  // of the first and the last sixteen columns
+  EXPECT_EQ(at(count_parts(plan, InputMap(all, 40, read), 32), TimePart::column), 32);
 }
 
 TEST(PartPrices, AreAddedUp) {

@@ -23,12 +23,14 @@ struct Steps {
   const float* mean;
   const float* scale;
   std::size_t mean_step, scale_step;
+  const std::uint8_t* read;  // null: all
 
   explicit Steps(const Affine& affine)
       : mean(affine.mean.empty() ? &kZero : affine.mean.data()),
         scale(affine.scale.empty() ? &kOne : affine.scale.data()),
         mean_step(affine.mean.size() > 1 ? 1 : 0),
-        scale_step(affine.scale.size() > 1 ? 1 : 0) {}
+        scale_step(affine.scale.size() > 1 ? 1 : 0),
+        read(affine.read.empty() ? nullptr : affine.read.data()) {}
   template <class D>
   HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> v, std::size_t feature) const {
     return hn::Mul(hn::Sub(v, hn::Set(d, mean[feature * mean_step])),
@@ -43,7 +45,7 @@ struct Steps {
   static constexpr float kZero = 0, kOne = 1;
 };
 
-constexpr std::size_t kBlock = 16;  // rows and features of a block
+constexpr std::size_t kBlock = kLoadBlock;  // rows and features of a block
 
 // Value by value, where there are too few features for a block.
 template <typename T>
@@ -152,6 +154,7 @@ HWY_INLINE void load_rows(const T* const* row, std::size_t features, const Steps
                           float* HWY_RESTRICT x) {
   for (std::size_t n = 0; n < features; n += kBlock) {
     fetch_ahead<kRows>(row, n, features);
+    if (steps.read != nullptr && steps.read[n / kBlock] == 0) continue;
     load_block<kRows>(row, std::min(n, features - kBlock), steps, stride, x);
   }
 }

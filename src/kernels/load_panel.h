@@ -13,7 +13,11 @@ namespace filigree {
 // or one per feature; an empty mean is 0, an empty scale 1.
 struct Affine {
   std::span<const float> mean, scale;
+  // Per kLoadBlock features: 0 if nobody reads any of them, and what x holds of them does not matter. Empty:
+  // all are read.
+  std::span<const std::uint8_t> read = {};
 };
+inline constexpr std::size_t kLoadBlock = 16;
 
 // x[n * stride + b] = (data[rows[b] * features + n] - mean[n]) * scale[n] for b < rows.size(); the lanes from
 // there to stride become 0. stride is a multiple of 32 and no less than rows.size(); x is aligned to

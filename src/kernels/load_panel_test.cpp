@@ -86,6 +86,26 @@ TEST(LoadPanel, AgreesWithTheReferenceForEveryNumberOfRowsAndLeavesZerosBehindTh
   });
 }
 
+TEST(LoadPanel, LoadsWhatIsReadWhateverItLeavesOut) {
+  for_each_target([] {
+    for (const std::size_t features : {16u, 40u, 70u}) {
+      const auto rows = random_rows(32, kDataRows, 3);
+      const auto data = random_bytes(kDataRows * features, 4);
+      for (unsigned which = 0; which < 32; ++which) {
+        std::vector<std::uint8_t> read((features + kLoadBlock - 1) / kLoadBlock);
+        for (std::size_t i = 0; i < read.size(); ++i) read[i] = which >> i & 1;
+        Buffer<float> found(features * 32), expected(features * 32);
+        load_panel(std::span(data), features, rows, {{}, {}, read}, 32, found.data());
+        load_panel_reference(std::span(data), features, rows, {}, 32, expected.data());
+        for (std::size_t n = 0; n < features; ++n)
+          EXPECT_TRUE(
+              read[n / kLoadBlock] == 0 ||
+              std::equal(expected.data() + n * 32, expected.data() + (n + 1) * 32, found.data() + n * 32));
+      }
+    }
+  });
+}
+
 TEST(LoadPanel, TakesOneMeanAndScaleOrOneEachOrNone) {
   constexpr std::size_t kFeatures = 45;
   const auto each = random_dense(kFeatures, 1), one = random_dense(1, 2);

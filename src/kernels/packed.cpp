@@ -38,11 +38,11 @@ class TileWriter {
     for (auto begin = places.begin(); begin != places.end();) {
       auto end = begin;
       while (end != places.end() && end->count == begin->count) ++end;
-      const auto fours = share(begin, end, kWideGroup);
-      write_run(begin, fours, kWideGroup);
-      const auto own = share(fours, end, kPackedGroup);
-      write_run(fours, own, kPackedGroup);
-      write_run(own, end, 0);
+      auto next = begin;
+      for (const auto& [group, outputs] : share(begin, end)) {
+        write_run(next, next + outputs, group);
+        next += outputs;
+      }
       begin = end;
     }
   }
@@ -52,22 +52,37 @@ class TileWriter {
  private:
   using Iterator = std::vector<Place>::iterator;
 
-  // Moves every `group` places of equal pattern to the front, order kept; returns where the others begin.
-  Iterator share(Iterator begin, Iterator end, std::size_t group) {
-    if (begin == end || begin->count == 0) return begin;
-    const auto size = static_cast<std::ptrdiff_t>(group);
-    std::vector<Place> others;
-    Iterator shared = begin;
+  struct Part {
+    std::size_t group;  // 0: outputs that share nothing
+    std::ptrdiff_t outputs;
+  };
+
+  // Puts places of one length in the order of the groups they go to, and says how many go to groups of each
+  // size. Within a size the order stays.
+  std::vector<Part> share(Iterator begin, Iterator end) {
+    std::vector<Place> by_group[kWidestGroup + 1];
     for (Iterator i = begin; i != end;) {
       Iterator same = i + 1;
       while (same != end && same->key == i->key && std::ranges::equal(columns(*same), columns(*i))) ++same;
-      const auto grouped = (same - i) / size * size;
-      others.insert(others.end(), i + grouped, same);
-      shared = std::move(i, i + grouped, shared);
+      const auto count = static_cast<std::size_t>(same - i);
+      const std::size_t rest = count % kWideGroup;
+      const bool joins = count > kWideGroup && rest > 0 && rest < kPackedGroup;  // the last eight
+      const std::size_t last = begin->count == 0 || count < kPackedGroup ? count
+                               : joins                                   ? kWideGroup + rest
+                                                                         : rest;
+      const auto eights = static_cast<std::ptrdiff_t>(count - last);
+      std::copy(i, i + eights, std::back_inserter(by_group[kWideGroup]));
+      const std::size_t group = begin->count == 0 || last < kPackedGroup ? 0 : last;
+      std::copy(i + eights, same, std::back_inserter(by_group[group]));
       i = same;
     }
-    std::ranges::copy(others, shared);
-    return shared;
+    std::vector<Part> parts;
+    for (std::size_t group = kWidestGroup + 1; group-- > 0;) {
+      if (by_group[group].empty()) continue;
+      begin = std::ranges::copy(by_group[group], begin).out;
+      parts.push_back({group, static_cast<std::ptrdiff_t>(by_group[group].size())});
+    }
+    return parts;
   }
 
   void write_run(Iterator i, Iterator end, std::size_t shared) {

@@ -15,15 +15,17 @@ namespace filigree {
 // that fit in L1, 16 leave the two load ports busy with weights (bench kernels).
 inline constexpr Index kPanelRows = 32;
 
-// Outputs under way at once, each with inputs of its own; outputs that share their inputs go by eights where
-// there are so many, which waits less for loads of the inputs.
+// Outputs under way at once, each with inputs of its own. Outputs that share their inputs go by eights, which
+// waits less for loads of the inputs; what is left of them makes a group of four to seven, or the last one of
+// nine to eleven.
 inline constexpr std::size_t kPackedGroup = 4;
 inline constexpr std::size_t kWideGroup = 8;
+inline constexpr std::size_t kWidestGroup = kWideGroup + kPackedGroup - 1;
 
 struct PackedMatrix {
   // Outputs with the same number of connections in a tile. They come in groups of four whose values alternate
   // (a0 b0 c0 d0 a1 b1 …), so that several chains of additions are under way; the last one to three stand
-  // alone. In a shared run the outputs of each group, four or eight, have the same inputs, which are then
+  // alone. In a shared run the outputs of each group, four to eleven, have the same inputs, which are then
   // stored and loaded once: a dense or block-sparse matrix, or one with repeated patterns, is made of such
   // groups.
   struct Run {

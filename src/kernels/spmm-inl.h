@@ -179,52 +179,57 @@ struct TileLoop {
     advance(4, 4 * n, 4 * n);
   }
 
-  // Sums of four outputs that share their inputs. Not an array: GCC 12 would leave it on the stack.
-  struct Four {
-    Strip a, b, c, e;
+  // Sums of kCount outputs that share their inputs. Not an array: GCC 12 would leave it on the stack.
+  struct NoSums {};
+  template <std::size_t kCount>
+  struct Sums {
+    Strip first;
+    std::conditional_t<(kCount > 1), Sums<(kCount > 1 ? kCount - 1 : 1)>, NoSums> rest;
+
+    HWY_INLINE void begin(Tag d, const TileLoop& loop, const std::uint32_t* at) {
+      first = loop.begin(d, *at);
+      if constexpr (kCount > 1) rest.begin(d, loop, at + 1);
+    }
+    HWY_INLINE void connect(Tag d, const TileLoop& loop, Strip in, std::size_t v) {
+      loop.connect(d, first, in, v);
+      if constexpr (kCount > 1) rest.connect(d, loop, in, v + 1);
+    }
+    HWY_INLINE void store(Tag d, const TileLoop& loop, const std::uint32_t* at) const {
+      first.store(d, loop.y + place(*at));
+      if constexpr (kCount > 1) rest.store(d, loop, at + 1);
+    }
   };
-  HWY_INLINE Four begin_four(Tag d, const std::uint32_t* at) const {
-    return {begin(d, at[0]), begin(d, at[1]), begin(d, at[2]), begin(d, at[3])};
-  }
-  HWY_INLINE void connect_four(Tag d, Four& sum, Strip in, std::size_t v) const {
-    connect(d, sum.a, in, v);
-    connect(d, sum.b, in, v + 1);
-    connect(d, sum.c, in, v + 2);
-    connect(d, sum.e, in, v + 3);
-  }
-  HWY_INLINE void store_four(Tag d, const Four& sum, const std::uint32_t* at) const {
-    sum.a.store(d, y + place(at[0]));
-    sum.b.store(d, y + place(at[1]));
-    sum.c.store(d, y + place(at[2]));
-    sum.e.store(d, y + place(at[3]));
-  }
 
   // Sums of outputs [from, from + kCount) of a group of kGroup that share their inputs, which are loaded
   // once. A function of its own: among the epilogue's registers GCC 12 keeps an input on the stack, and the
   // loop takes a third longer.
   template <std::size_t kGroup, std::size_t kCount>
   HWY_NOINLINE static void shared_sums(const TileLoop& loop, std::size_t n, std::size_t from) {
-    static_assert(kCount == 4 || kCount == 8);
     const Tag d;
     const std::uint16_t* HWY_RESTRICT input = loop.input;
     const std::uint32_t* HWY_RESTRICT at = loop.output + from;
-    Four first = loop.begin_four(d, at), second;
-    if constexpr (kCount == 8) second = loop.begin_four(d, at + 4);
-    for (std::size_t i = 0; i < n; ++i) {
-      const Strip in = loop.rows_at(d, input[i]);
-      loop.connect_four(d, first, in, kGroup * i + from);
-      if constexpr (kCount == 8) loop.connect_four(d, second, in, kGroup * i + from + 4);
-    }
-    loop.store_four(d, first, at);
-    if constexpr (kCount == 8) loop.store_four(d, second, at + 4);
+    Sums<kCount> sums;
+    sums.begin(d, loop, at);
+    for (std::size_t i = 0; i < n; ++i) sums.connect(d, loop, loop.rows_at(d, input[i]), kGroup * i + from);
+    sums.store(d, loop, at);
   }
   template <std::size_t kGroup>
   HWY_INLINE void shared_group(Tag d, std::size_t n) {
-    constexpr std::size_t kCount = kFewRegisters ? kPackedGroup : kGroup;
-    for (std::size_t from = 0; from < kGroup; from += kCount) shared_sums<kGroup, kCount>(*this, n, from);
+    if constexpr (kFewRegisters && kGroup > kPackedGroup) {
+      constexpr std::size_t kRest = kGroup % kPackedGroup;
+      for (std::size_t from = 0; from + kPackedGroup <= kGroup; from += kPackedGroup)
+        shared_sums<kGroup, kPackedGroup>(*this, n, from);
+      if constexpr (kRest > 0) shared_sums<kGroup, kRest>(*this, n, kGroup - kRest);
+    } else {
+      shared_sums<kGroup, kGroup>(*this, n, 0);
+    }
     if (last)
       for (std::size_t k = 0; k < kGroup; ++k) end(d, Strip::load(d, y + place(output[k])), output[k]);
     advance(kGroup, n, kGroup * n);
+  }
+  template <std::size_t kGroup>
+  HWY_INLINE void shared_run(Tag d, PackedMatrix::Run run) {
+    for (std::size_t left = run.outputs; left > 0; left -= kGroup) shared_group<kGroup>(d, run.connections);
   }
 
   // The last one to three outputs of a run, stored one after the other but run side by side: a lone output
@@ -254,13 +259,29 @@ struct TileLoop {
   }
 
   HWY_INLINE void run(Tag d, PackedMatrix::Run run) {
+    static_assert(kPackedGroup == 4 && kWidestGroup == 11);
+    switch (run.shared) {
+      case 4:
+        return shared_run<4>(d, run);
+      case 5:
+        return shared_run<5>(d, run);
+      case 6:
+        return shared_run<6>(d, run);
+      case 7:
+        return shared_run<7>(d, run);
+      case 8:
+        return shared_run<8>(d, run);
+      case 9:
+        return shared_run<9>(d, run);
+      case 10:
+        return shared_run<10>(d, run);
+      case 11:
+        return shared_run<11>(d, run);
+      default:
+        break;
+    }
     const std::size_t n = run.connections;
     std::size_t left = run.outputs;
-    if (run.shared == kWideGroup) {
-      for (; left > 0; left -= kWideGroup) shared_group<kWideGroup>(d, n);
-    } else if (run.shared == kPackedGroup) {
-      for (; left > 0; left -= kPackedGroup) shared_group<kPackedGroup>(d, n);
-    }
     for (; left >= 4; left -= 4) own_group(d, n);
     if (left > 0) last_outputs(d, n, left);
   }

@@ -246,8 +246,8 @@ TEST(Pack, SharesTheInputsOfRepeatedPatterns) {
   w.value.push_back(1);
   w.row_begin.push_back(w.nnz());
   const PackedMatrix packed = pack(w.view());
-  EXPECT_EQ(packed.shared_connections(), 24);
-  EXPECT_EQ(packed.input.size(), 2u + 2 + 2 + 1);  // a group of eight, one of four, and two alone
+  EXPECT_EQ(packed.shared_connections(), 26);
+  EXPECT_EQ(packed.input.size(), 2u + 2 + 1);  // a group of eight, one of five, and the one
 }
 
 TEST(Pack, TilesRandomLayersButNotRepeatedPatterns) {
