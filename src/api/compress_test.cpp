@@ -199,7 +199,7 @@ TEST(Grow, RefusesWhatCannotBe) {
 
 TimeModel some_model() {
   TimeModel model{processor_name(), simd_name(), threads(), 512};
-  for (const char* name : {"call", "column", "moved", "output", "run", "eights", "fours", "near", "far",
+  for (const char* name : {"call", "column", "input", "output", "run", "eights", "fours", "near", "far",
                            "alone", "curve", "answer"})
     model.parts.push_back({name, 1e-9 * static_cast<double>(model.parts.size() + 1)});
   model.error = 0.03;

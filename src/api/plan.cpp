@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "api/network_impl.h"
 #include "api/plan_impl.h"
@@ -61,26 +60,6 @@ InputRows sparse_rows(std::span<const float> dense, Index width) {
     rows.row_begin.push_back(static_cast<Offset>(at));
   }
   return rows;
-}
-
-// Gives the first layer its unread inputs back, if no inputs were added up: panels can then be loaded as they
-// come, which saves a copy of each (3 µs of a panel's 20 for 784 inputs). Where many were dropped, that pays
-// only if outputs share their inputs, and so hardly notice that those lie further apart (784 of which 238 are
-// read, 94 neurons that read them all: a sixth of the time). Sums stay the same.
-void restore_unread_inputs(CompiledNetwork& network) {
-  std::vector<Index> column_of;  // per input of the first layer
-  for (std::size_t c = 0; c < network.input_of.size(); ++c) {
-    if (network.input_of[c] < 0) continue;
-    if (network.input_of[c] != static_cast<Index>(column_of.size())) return;  // added up or out of order
-    column_of.push_back(static_cast<Index>(c));
-  }
-  CsrMatrix& first = network.layers.front().weights;
-  if (column_of.size() != static_cast<std::size_t>(first.cols)) return;
-  const bool few_dropped = 4 * network.input_of.size() <= 5 * column_of.size();
-  if (!few_dropped && 10 * pack(first.view()).shared_connections() < 9 * first.nnz()) return;
-  for (Index& c : first.column) c = column_of[static_cast<std::size_t>(c)];
-  first.cols = static_cast<Index>(network.input_of.size());
-  std::iota(network.input_of.begin(), network.input_of.end(), 0);
 }
 
 // Turning dense rows into sparse ones pays only where the executor then drops rows that died: in deep
@@ -146,9 +125,7 @@ CompileResult compile_network(const Network& network, const Observer& observer) 
 
 Plan compile(const Network& network, const Observer& observer) {
   CompiledNetwork compiled = compile_with_maps(network, observer);
-  restore_unread_inputs(compiled);
-  const CsrMatrix& first = compiled.layers.front().weights;
-  InputMap map(std::move(compiled.input_of), first.cols, first.column);
+  InputMap map(std::move(compiled.input_of), compiled.layers.front().inputs());
   auto layers = plan_compiled(compiled, observer);
   return Plan(std::make_shared<Plan::Impl>(Plan::Impl{
       std::move(layers), std::move(map), std::move(compiled.output_of), std::move(compiled.output_constant),

@@ -54,51 +54,52 @@ void map_panel(const InputMap& map, const float* columns, float* x) {
   }
 }
 
-void add_up_columns(const InputMap& map, const float* columns, float* x) {
-  for (std::size_t n = 0; n < map.inputs(); ++n) {
-    const std::span<const Index> own = map.columns_of(n);
-    x[n] = own.empty() ? 0.0f : columns[own[0]];
-    for (std::size_t i = 1; i < own.size(); ++i) x[n] += columns[own[i]];
-  }
-}
-
 template <typename T>
 class DenseLoader final : public PanelLoader {
  public:
   DenseLoader(std::span<const T> data, const Affine& affine, const InputMap& map)
-      : data_(data), affine_(affine), map_(map), columns_(map.columns() * kLanes) {
-    affine_.read = map.read_blocks();
-    if (!map.identity()) x_ = Buffer<float>(map.inputs() * kLanes);
+      : data_(data), affine_(affine), map_(map), x_(map.inputs() * kLanes) {
+    if (map.adds_up()) columns_ = Buffer<float>(map.columns() * kLanes);
+    if (!map.identity() && !map.adds_up()) places_ = map.all();
   }
   const float* load(std::size_t first, std::size_t count) override {
     check_finite(data_, map_.columns(), first, count);
     const auto rows = data_.subspan(first * map_.columns(), count * map_.columns());
     load_panel(rows, map_.columns(), std::span<const Index>(kRowsInOrder).first(count), affine_, kLanes,
-               columns_.data());
-    if (map_.identity()) return columns_.data();
-    map_panel(map_, columns_.data(), x_.data());
+               map_.adds_up() ? columns_.data() : x_.data(), places_);
+    if (map_.adds_up()) map_panel(map_, columns_.data(), x_.data());
     return x_.data();
   }
   void load_row(std::size_t row, float* x) override {
     const std::size_t width = map_.columns();
     check_finite(data_, width, row, 1);
-    float* const columns = map_.identity() ? x : columns_.data();
     const T* const from = data_.data() + row * width;
     const std::size_t mean_step = affine_.mean.size() > 1 ? 1 : 0,
                       scale_step = affine_.scale.size() > 1 ? 1 : 0;
     const float zero = 0, one = 1;
     const float* const mean = affine_.mean.empty() ? &zero : affine_.mean.data();
     const float* const scale = affine_.scale.empty() ? &one : affine_.scale.data();
-    for (std::size_t c = 0; c < width; ++c)
-      columns[c] = (static_cast<float>(from[c]) - mean[c * mean_step]) * scale[c * scale_step];
-    if (!map_.identity()) add_up_columns(map_, columns, x);
+    const auto scaled = [&](std::size_t c) {
+      return (static_cast<float>(from[c]) - mean[c * mean_step]) * scale[c * scale_step];
+    };
+    if (map_.identity()) {
+      for (std::size_t c = 0; c < width; ++c) x[c] = scaled(c);
+    } else {
+      for (std::size_t n = 0; n < map_.inputs(); ++n) {
+        const std::span<const Index> own = map_.columns_of(n);
+        x[n] = own.empty() ? 0.0f : scaled(static_cast<std::size_t>(own[0]));
+        for (const Index c : own.subspan(std::min<std::size_t>(1, own.size())))
+          x[n] += scaled(static_cast<std::size_t>(c));
+      }
+    }
   }
 
  private:
   std::span<const T> data_;
   Affine affine_;
   const InputMap& map_;
-  Buffer<float> columns_, x_;
+  Places places_ = {};
+  Buffer<float> x_, columns_;
 };
 
 // The panel stays zero but for the entries of the rows in it, which are taken back before the next ones: a
@@ -181,7 +182,7 @@ MakeLoader make_dense(std::span<const T> data, const Affine& affine, const Input
 
 }  // namespace
 
-InputMap::InputMap(std::vector<Index> input_of, Index inputs, std::span<const Index> read)
+InputMap::InputMap(std::vector<Index> input_of, Index inputs)
     : input_of_(std::move(input_of)), inputs_(static_cast<std::size_t>(inputs)), begin_(inputs_ + 1, 0) {
   identity_ = inputs_ == input_of_.size();
   for (std::size_t c = 0; c < input_of_.size(); ++c) {
@@ -193,11 +194,7 @@ InputMap::InputMap(std::vector<Index> input_of, Index inputs, std::span<const In
   std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
   for (std::size_t c = 0; c < input_of_.size(); ++c)
     if (input_of_[c] >= 0) column_[next[static_cast<std::size_t>(input_of_[c])]++] = static_cast<Index>(c);
-  if (read.empty()) return;
-  read_blocks_.resize((input_of_.size() + kLoadBlock - 1) / kLoadBlock);
-  for (const Index input : read)
-    for (const Index c : columns_of(static_cast<std::size_t>(input)))
-      read_blocks_[static_cast<std::size_t>(c) / kLoadBlock] = 1;
+  for (std::size_t n = 0; n < inputs_; ++n) adds_up_ = adds_up_ || columns_of(n).size() != 1;
 }
 
 MakeLoader dense_loader(std::span<const std::uint8_t> data, const Affine& affine, const InputMap& map) {

@@ -15,15 +15,13 @@ namespace filigree {
 // How the inputs that rows have become those that a plan has.
 class InputMap {
  public:
-  // input_of: per column of the rows, the input it is added to, or -1. `read`: the inputs that are, if that
-  // is known.
-  InputMap(std::vector<Index> input_of, Index inputs, std::span<const Index> read = {});
+  // input_of: per column of the rows, the input it is added to, or -1.
+  InputMap(std::vector<Index> input_of, Index inputs);
 
   std::size_t columns() const { return input_of_.size(); }
   std::size_t inputs() const { return inputs_; }
   bool identity() const { return identity_; }
-  // Per kLoadBlock columns: whether one of them is read; empty if all may be.
-  std::span<const std::uint8_t> read_blocks() const { return read_blocks_; }
+  bool adds_up() const { return adds_up_; }  // some input is not exactly one column
   Index input_of(std::size_t column) const { return input_of_[column]; }
   const std::vector<Index>& all() const { return input_of_; }
   // The columns that are added up into an input, ascending.
@@ -34,8 +32,7 @@ class InputMap {
  private:
   std::vector<Index> input_of_;
   std::size_t inputs_;
-  bool identity_;
-  std::vector<std::uint8_t> read_blocks_;
+  bool identity_, adds_up_ = false;
   std::vector<std::size_t> begin_;
   std::vector<Index> column_;
 };

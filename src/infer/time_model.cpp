@@ -64,7 +64,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> all;
   for (const Index n : {16, 64, 256, 1024}) {
     all.push_back({n, {n, 8}});                            // columns
-    all.push_back({2 * n, {n, 8}});                        // moved
+    all.push_back({2 * n, {n, 8}});                        // inputs of every second column
     all.push_back({64, {64, n}});                          // answers
     all.push_back({64, {64, n, 8}});                       // outputs
     all.push_back({n, {n, 128, 128}});                     // full
@@ -112,10 +112,23 @@ PartCounts fit(const std::vector<PartCounts>& counts) {
   return price;
 }
 
+// Those of blocks that hold one that is read.
+double columns_loaded(const InputMap& map) {
+  if (map.adds_up() || map.columns() < kLoadBlock) return static_cast<double>(map.columns());
+  double sum = 0;
+  for (std::size_t c = 0; c < map.columns(); c += kLoadBlock) {
+    const auto first = map.all().begin() + static_cast<std::ptrdiff_t>(c);
+    const std::size_t width = std::min(kLoadBlock, map.columns() - c);
+    if (std::any_of(first, first + static_cast<std::ptrdiff_t>(width), [](Index i) { return i >= 0; }))
+      sum += static_cast<double>(width);
+  }
+  return sum;
+}
+
 }  // namespace
 
 const std::array<const char*, kTimeParts>& time_part_names() {
-  static constexpr std::array<const char*, kTimeParts> kNames = {"call", "column", "moved", "output",
+  static constexpr std::array<const char*, kTimeParts> kNames = {"call", "column", "input", "output",
                                                                  "run",  "eights", "fours", "near",
                                                                  "far",  "alone",  "curve", "answer"};
   return kNames;
@@ -124,10 +137,9 @@ const std::array<const char*, kTimeParts>& time_part_names() {
 PartCounts count_parts(const ResidentPlan& plan, const InputMap& map, std::size_t rows) {
   PartCounts counts = {};
   const auto add = [&](TimePart part, double count) { counts[static_cast<std::size_t>(part)] += count; };
-  const auto blocks = static_cast<double>(std::ranges::count(map.read_blocks(), 1));
-  add(TimePart::column, map.read_blocks().empty() ? static_cast<double>(map.columns())
-                                                  : blocks * static_cast<double>(kLoadBlock));
-  if (!map.identity()) add(TimePart::moved, static_cast<double>(map.inputs()));
+  add(TimePart::column, columns_loaded(map));
+  add(TimePart::input,
+      static_cast<double>(map.inputs()) + (map.adds_up() ? static_cast<double>(map.columns()) : 0));
   add(TimePart::answer, plan.layer(plan.layers() - 1)->outputs());
   for (Index l = 0; l < plan.layers(); ++l) {
     const std::shared_ptr<const PlanLayer> layer = plan.layer(l);

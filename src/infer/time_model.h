@@ -13,8 +13,8 @@ namespace filigree {
 // What a call of run_dense spends its time on. Parts after `call` are met once per panel.
 enum class TimePart {
   call,    // threads, buffers
-  column,  // a value of each row, scaled and transposed
-  moved,   // an input that is not a column as it comes
+  column,  // a value of each row, transposed
+  input,   // an input, scaled and put in its place
   output,  // an output of a tile: its sums begun and ended
   run,     // a change of the number of connections
   eights,  // a connection of eight to eleven outputs that share their inputs

@@ -43,7 +43,7 @@ TEST(CountParts, CountsConnectionsByTheWayTheyAreRun) {
   const PartCounts counts = count_parts(plan, InputMap(all, 5), 33);  // two panels
   EXPECT_EQ(at(counts, TimePart::call), 1);
   EXPECT_EQ(at(counts, TimePart::column), 2 * 5);
-  EXPECT_EQ(at(counts, TimePart::moved), 0);
+  EXPECT_EQ(at(counts, TimePart::input), 2 * 5);
   EXPECT_EQ(at(counts, TimePart::eights), 2 * 8 * 5);
   EXPECT_EQ(at(counts, TimePart::fours), 2 * 6 * 5);
   EXPECT_EQ(at(counts, TimePart::alone), 2 * 3 * 14);
@@ -54,19 +54,22 @@ TEST(CountParts, CountsConnectionsByTheWayTheyAreRun) {
   EXPECT_EQ(at(counts, TimePart::answer), 2 * 3);
 }
 
-TEST(CountParts, CountsInputsThatAreMoved) {
-  const ResidentPlan plan = plan_of({full_layer(2, 4, Activation::relu)});
-  const PartCounts counts = count_parts(plan, InputMap({-1, 0, 1}, 2), 32);
-  EXPECT_EQ(at(counts, TimePart::column), 3);
-  EXPECT_EQ(at(counts, TimePart::moved), 2);
+TEST(CountParts, LeavesOutBlocksOfColumnsThatNobodyReads) {
+  const ResidentPlan plan = plan_of({full_layer(3, 4, Activation::relu)});
+  std::vector<Index> map(40, -1);
+  map[0] = 0;
+  map[3] = 1;
+  map[39] = 2;  // of the first and the last block of sixteen
+  const PartCounts counts = count_parts(plan, InputMap(map, 3), 32);
+  EXPECT_EQ(at(counts, TimePart::column), 16 + 8);
+  EXPECT_EQ(at(counts, TimePart::input), 3);
 }
 
-TEST(CountParts, LeavesOutColumnsThatNobodyReads) {
-  const ResidentPlan plan = plan_of({full_layer(40, 4, Activation::relu)});
-  std::vector<Index> all(40);
-  std::iota(all.begin(), all.end(), 0);
-  const std::vector<Index> read{0, 3, 39};  // of the first and the last sixteen columns
-  EXPECT_EQ(at(count_parts(plan, InputMap(all, 40, read), 32), TimePart::column), 32);
+TEST(CountParts, CountsColumnsThatAreAddedUpTwice) {
+  const ResidentPlan plan = plan_of({full_layer(2, 4, Activation::relu)});
+  const PartCounts counts = count_parts(plan, InputMap({0, 0, 1}, 2), 32);
+  EXPECT_EQ(at(counts, TimePart::column), 3);
+  EXPECT_EQ(at(counts, TimePart::input), 2 + 3);
 }
 
 TEST(PartPrices, AreAddedUp) {

@@ -23,14 +23,25 @@ struct Steps {
   const float* mean;
   const float* scale;
   std::size_t mean_step, scale_step;
-  const std::uint8_t* read;  // null: all
+  const Index* places;  // null: where they are
 
-  explicit Steps(const Affine& affine)
+  Steps(const Affine& affine, Places to)
       : mean(affine.mean.empty() ? &kZero : affine.mean.data()),
         scale(affine.scale.empty() ? &kOne : affine.scale.data()),
         mean_step(affine.mean.size() > 1 ? 1 : 0),
         scale_step(affine.scale.size() > 1 ? 1 : 0),
-        read(affine.read.empty() ? nullptr : affine.read.data()) {}
+        places(to.empty() ? nullptr : to.data()) {}
+  // The neuron that a feature goes to, or a negative number.
+  HWY_INLINE std::ptrdiff_t place(std::size_t feature) const {
+    return places == nullptr ? static_cast<std::ptrdiff_t>(feature) : std::ptrdiff_t{places[feature]};
+  }
+  // Does any of the features from here on to the end of a block go anywhere?
+  HWY_INLINE bool any(std::size_t feature) const {
+    if (places == nullptr) return true;
+    Index highest = -1;
+    for (std::size_t i = 0; i < kLoadBlock; ++i) highest = std::max(highest, places[feature + i]);
+    return highest >= 0;
+  }
   template <class D>
   HWY_INLINE hn::Vec<D> apply(D d, hn::Vec<D> v, std::size_t feature) const {
     return hn::Mul(hn::Sub(v, hn::Set(d, mean[feature * mean_step])),
@@ -51,8 +62,12 @@ constexpr std::size_t kBlock = kLoadBlock;  // rows and features of a block
 template <typename T>
 void load_plainly(const T* const* row, std::size_t rows, std::size_t features, const Steps& steps,
                   std::size_t stride, float* HWY_RESTRICT x) {
-  for (std::size_t n = 0; n < features; ++n)
-    for (std::size_t b = 0; b < rows; ++b) x[n * stride + b] = steps.apply(static_cast<float>(row[b][n]), n);
+  for (std::size_t n = 0; n < features; ++n) {
+    const std::ptrdiff_t neuron = steps.place(n);
+    if (neuron < 0) continue;
+    float* HWY_RESTRICT to = x + static_cast<std::size_t>(neuron) * stride;
+    for (std::size_t b = 0; b < rows; ++b) to[b] = steps.apply(static_cast<float>(row[b][n]), n);
+  }
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -111,7 +126,9 @@ HWY_INLINE void load_block(const std::uint8_t* const* row, std::size_t feature, 
   const hn::Rebind<std::uint8_t, decltype(d)> d_narrow;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < kBlock; ++i) {
-    float* HWY_RESTRICT to = x + (feature + i) * stride;
+    const std::ptrdiff_t neuron = steps.place(feature + i);
+    if (neuron < 0) continue;
+    float* HWY_RESTRICT to = x + static_cast<std::size_t>(neuron) * stride;
     for (std::size_t lane = 0; lane < kRows; lane += lanes) {
       const auto wide = hn::PromoteTo(di, hn::LoadU(d_narrow, bytes + i * kRows + lane));
       hn::Store(steps.apply(d, hn::ConvertTo(d, wide), feature + i), d, to + lane);
@@ -138,11 +155,15 @@ HWY_INLINE void load_block(const float* const* row, std::size_t feature, const S
       const auto r2 = hn::LoadU(d, row[b + 2] + n), r3 = hn::LoadU(d, row[b + 3] + n);
       const auto low01 = hn::InterleaveLower(d, r0, r1), low23 = hn::InterleaveLower(d, r2, r3);
       const auto high01 = hn::InterleaveUpper(d, r0, r1), high23 = hn::InterleaveUpper(d, r2, r3);
-      float* HWY_RESTRICT to = x + n * stride + b;
-      hn::Store(steps.apply(d, low(low01, low23), n), d, to);
-      hn::Store(steps.apply(d, high(low01, low23), n + 1), d, to + stride);
-      hn::Store(steps.apply(d, low(high01, high23), n + 2), d, to + 2 * stride);
-      hn::Store(steps.apply(d, high(high01, high23), n + 3), d, to + 3 * stride);
+      const auto store = [&](auto v, std::size_t i) HWY_ATTR {
+        const std::ptrdiff_t neuron = steps.place(n + i);
+        if (neuron >= 0)
+          hn::Store(steps.apply(d, v, n + i), d, x + static_cast<std::size_t>(neuron) * stride + b);
+      };
+      store(low(low01, low23), 0);
+      store(high(low01, low23), 1);
+      store(low(high01, high23), 2);
+      store(high(high01, high23), 3);
     }
   }
 }
@@ -154,8 +175,8 @@ HWY_INLINE void load_rows(const T* const* row, std::size_t features, const Steps
                           float* HWY_RESTRICT x) {
   for (std::size_t n = 0; n < features; n += kBlock) {
     fetch_ahead<kRows>(row, n, features);
-    if (steps.read != nullptr && steps.read[n / kBlock] == 0) continue;
-    load_block<kRows>(row, std::min(n, features - kBlock), steps, stride, x);
+    const std::size_t first = std::min(n, features - kBlock);
+    if (steps.any(first)) load_block<kRows>(row, first, steps, stride, x);
   }
 }
 
@@ -175,8 +196,8 @@ HWY_INLINE void load_groups(const T* const* row, std::size_t rows, std::size_t f
 // core of a Xeon of family 6, model 207, AVX-512.
 template <typename T>
 HWY_INLINE void load(const T* HWY_RESTRICT data, std::size_t features, std::span<const Index> rows,
-                     const Affine& affine, std::size_t stride, float* HWY_RESTRICT x) {
-  const Steps steps(affine);
+                     const Affine& affine, std::size_t stride, float* HWY_RESTRICT x, Places places) {
+  const Steps steps(affine, places);
   constexpr std::size_t kStrip = 16 * kBlock;  // rows whose addresses are held at a time
   const T* row[kStrip];
   for (std::size_t strip = 0; strip < rows.size(); strip += kStrip) {
@@ -195,18 +216,22 @@ HWY_INLINE void load(const T* HWY_RESTRICT data, std::size_t features, std::span
 #endif
   }
   if (rows.size() == stride) return;
-  for (std::size_t n = 0; n < features; ++n)
-    std::fill(x + n * stride + rows.size(), x + (n + 1) * stride, 0.0f);
+  for (std::size_t n = 0; n < features; ++n) {
+    const std::ptrdiff_t neuron = steps.place(n);
+    if (neuron < 0) continue;
+    float* const to = x + static_cast<std::size_t>(neuron) * stride;
+    std::fill(to + rows.size(), to + stride, 0.0f);
+  }
 }
 
 void LoadPanelBytes(const std::uint8_t* data, std::size_t features, std::span<const Index> rows,
-                    const Affine& affine, std::size_t stride, float* x) {
-  load(data, features, rows, affine, stride, x);
+                    const Affine& affine, std::size_t stride, float* x, Places places) {
+  load(data, features, rows, affine, stride, x, places);
 }
 
 void LoadPanelFloats(const float* data, std::size_t features, std::span<const Index> rows,
-                     const Affine& affine, std::size_t stride, float* x) {
-  load(data, features, rows, affine, stride, x);
+                     const Affine& affine, std::size_t stride, float* x, Places places) {
+  load(data, features, rows, affine, stride, x, places);
 }
 
 }  // namespace

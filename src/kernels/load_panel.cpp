@@ -26,15 +26,17 @@ namespace {
 }  // namespace
 
 void load_panel(std::span<const std::uint8_t> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x) {
+                const Affine& affine, std::size_t stride, float* x, Places places) {
   assert(fits(data.size(), features, rows, affine, stride));
-  HWY_DYNAMIC_DISPATCH(LoadPanelBytes)(data.data(), features, rows, affine, stride, x);
+  assert(places.empty() || places.size() == features);
+  HWY_DYNAMIC_DISPATCH(LoadPanelBytes)(data.data(), features, rows, affine, stride, x, places);
 }
 
 void load_panel(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x) {
+                const Affine& affine, std::size_t stride, float* x, Places places) {
   assert(fits(data.size(), features, rows, affine, stride));
-  HWY_DYNAMIC_DISPATCH(LoadPanelFloats)(data.data(), features, rows, affine, stride, x);
+  assert(places.empty() || places.size() == features);
+  HWY_DYNAMIC_DISPATCH(LoadPanelFloats)(data.data(), features, rows, affine, stride, x, places);
 }
 
 }  // namespace filigree

@@ -13,24 +13,28 @@ namespace filigree {
 // or one per feature; an empty mean is 0, an empty scale 1.
 struct Affine {
   std::span<const float> mean, scale;
-  // Per kLoadBlock features: 0 if nobody reads any of them, and what x holds of them does not matter. Empty:
-  // all are read.
-  std::span<const std::uint8_t> read = {};
 };
+
+// Where features go: the neuron of the panel for each, or -1 for nowhere; empty: to the neuron of their own
+// number.
+using Places = std::span<const Index>;
+
+// Features that are loaded together: those that go nowhere cost little, whole blocks of them nothing.
 inline constexpr std::size_t kLoadBlock = 16;
 
-// x[n * stride + b] = (data[rows[b] * features + n] - mean[n]) * scale[n] for b < rows.size(); the lanes from
-// there to stride become 0. stride is a multiple of 32 and no less than rows.size(); x is aligned to
-// kAlignment. Exactly the bits of the reference, on every SIMD target. One thread: callers are parallel over
-// panels.
+// x[n * stride + b] = (data[rows[b] * features + n] - mean[n]) * scale[n] for b < rows.size(), or places[n]
+// in the place of the first n; the lanes from there to stride become 0. stride is a multiple of 32 and no
+// less than rows.size(); x is aligned to kAlignment. Exactly the bits of the reference, on every SIMD target.
+// One thread: callers are parallel over panels.
 void load_panel(std::span<const std::uint8_t> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x);
+                const Affine& affine, std::size_t stride, float* x, Places places = {});
 void load_panel(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x);
+                const Affine& affine, std::size_t stride, float* x, Places places = {});
 
 void load_panel_reference(std::span<const std::uint8_t> data, std::size_t features,
-                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x);
+                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x,
+                          Places places = {});
 void load_panel_reference(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                          const Affine& affine, std::size_t stride, float* x);
+                          const Affine& affine, std::size_t stride, float* x, Places places = {});
 
 }  // namespace filigree

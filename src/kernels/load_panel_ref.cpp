@@ -12,10 +12,12 @@ float value_for(std::span<const float> values, std::size_t feature, float otherw
 
 template <typename T>
 void load(std::span<const T> data, std::size_t features, std::span<const Index> rows, const Affine& affine,
-          std::size_t stride, float* x) {
+          std::size_t stride, float* x, Places places) {
   for (std::size_t n = 0; n < features; ++n) {
+    if (!places.empty() && places[n] < 0) continue;
+    const std::size_t neuron = places.empty() ? n : static_cast<std::size_t>(places[n]);
     for (std::size_t b = 0; b < stride; ++b) {
-      float& to = x[n * stride + b];
+      float& to = x[neuron * stride + b];
       to = 0;
       if (b >= rows.size()) continue;
       const auto value = static_cast<float>(data[static_cast<std::size_t>(rows[b]) * features + n]);
@@ -28,13 +30,14 @@ void load(std::span<const T> data, std::size_t features, std::span<const Index> 
 }  // namespace
 
 void load_panel_reference(std::span<const std::uint8_t> data, std::size_t features,
-                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x) {
-  load(data, features, rows, affine, stride, x);
+                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x,
+                          Places places) {
+  load(data, features, rows, affine, stride, x, places);
 }
 
 void load_panel_reference(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                          const Affine& affine, std::size_t stride, float* x) {
-  load(data, features, rows, affine, stride, x);
+                          const Affine& affine, std::size_t stride, float* x, Places places) {
+  load(data, features, rows, affine, stride, x, places);
 }
 
 }  // namespace filigree
