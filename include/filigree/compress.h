@@ -66,7 +66,8 @@ void write_time_model(const TimeModel& model, const std::filesystem::path& path)
 // Empty if the model holds here, else what is different: "it was measured with 4 threads, now there are 2".
 std::string why_not_here(const TimeModel& model);
 
-// connection_cost and neuron_cost as the model has them, for networks that lose whole neurons or blocks.
+// connection_cost, neuron_cost and input_cost as the model has them, for networks that lose whole neurons or
+// blocks.
 void set_costs(TrainOptions& options, const TimeModel& model);
 
 // The model's word for a network beside the measurement.

@@ -70,7 +70,8 @@ struct TrainOptions {
   double shrink = 0;           // weight of the groups' norms (group lasso) in the loss, while pruning
   double time_weight = 0;      // weight of the predicted time, as a share of the first network's, in the same
   double connection_cost = 0;  // for that prediction: ns of a connection …
-  double neuron_cost = 0;      // … and of a neuron
+  double neuron_cost = 0;      // … of a neuron …
+  double input_cost = 0;       // … and of an input of the network
   double threshold = 0.01;     // ertl: the first τ
   double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
   double threshold_factor = 1.05;  // ertl: by which τ is changed after each evolution
@@ -217,6 +218,7 @@ void for_each_setting(Options& o, Visit&& visit) {
   visit("time-weight", o.time_weight);
   visit("connection-cost", o.connection_cost);
   visit("neuron-cost", o.neuron_cost);
+  visit("input-cost", o.input_cost);
   visit("free-lost", o.free_lost);
   visit("threshold", o.threshold);
   visit("threshold-share", o.threshold_share);

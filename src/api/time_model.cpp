@@ -95,6 +95,7 @@ void set_costs(TrainOptions& options, const TimeModel& model) {
   const double panels = std::ceil(static_cast<double>(model.rows) / kLanes);
   options.connection_cost = 1e9 * panels * prices[TimePart::eights];
   options.neuron_cost = 1e9 * panels * prices[TimePart::output];
+  options.input_cost = 1e9 * panels * (prices[TimePart::input] + prices[TimePart::column]);
 }
 
 TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,

@@ -37,22 +37,23 @@ class Costs {
     if (options.connection_cost == 0) return;
     connection_ = options.connection_cost;
     neuron_ = options.neuron_cost;
+    input_ = options.input_cost;
   }
   double group(std::size_t connections, std::size_t level) const {
-    // An input of the network is no neuron that has to be computed.
-    return connection_ * static_cast<double>(connections) + (neurons_ && level > 0 ? neuron_ : 0);
+    const double own = !neurons_ ? 0 : level > 0 ? neuron_ : input_;
+    return connection_ * static_cast<double>(connections) + own;
   }
   double network(const TrainOptions& options) const {
     double sum = 0;
     for (const Offset connections : connections_per_layer(options))
       sum += connection_ * static_cast<double>(connections);
     for (std::size_t l = 1; l < options.network.size(); ++l) sum += neuron_ * options.network[l];
-    return sum;
+    return sum + input_ * options.network.front();
   }
 
  private:
   bool neurons_;
-  double connection_ = 1, neuron_ = 0;
+  double connection_ = 1, neuron_ = 0, input_ = 0;
 };
 
 // Calls visit(layer, entries) for the connections of each output among `m` inputs in a row.

@@ -186,10 +186,16 @@ TEST(PruneGroups, TakesWhatIsZeroEvenBeyondTheTarget) {
 TEST(PruneGroups, ComparesNeuronsByWhatTheyTake) {
   // The weights of an input are the smallest, those of a hidden neuron a little larger: which goes depends on
   // what a neuron costs besides its connections.
-  for (const double neuron : {0.0, 100.0}) {
+  struct Case {
+    double neuron, input;
+    bool input_goes;
+  };
+  for (const auto& [neuron, input, input_goes] :
+       {Case{0, 0, true}, Case{100, 0, false}, Case{100, 200, true}}) {
     TrainOptions options = grouped(Structure::neurons, {4, 4, 2}, 0, 0.15);
     options.connection_cost = 1;
     options.neuron_cost = neuron;
+    options.input_cost = input;
     std::vector<TrainLayer> layers = make_layers(options, false, 1);
     for (TrainLayer& layer : layers)
       for (const Link& link : links(layer)) layer.value[link.entry] = 1;
@@ -203,8 +209,8 @@ TEST(PruneGroups, ComparesNeuronsByWhatTheyTake) {
       inputs.insert(link.input);
       hidden.insert(link.output);
     }
-    EXPECT_EQ(inputs.contains(0), neuron > 0);
-    EXPECT_EQ(hidden.contains(0), neuron == 0);
+    EXPECT_EQ(inputs.contains(0), !input_goes);
+    EXPECT_EQ(hidden.contains(0), input_goes);
   }
 }
 

@@ -47,6 +47,7 @@ constexpr Setting kSettings[] = {
     {"time-weight", "weight of the predicted time in the loss, while pruning", 0, 1e6},
     {"connection-cost", "for that prediction: ns of a connection", 0, 1e9},
     {"neuron-cost", "for that prediction: ns of a neuron", 0, 1e9},
+    {"input-cost", "for that prediction: ns of an input of the network", 0, 1e9},
     {"free-lost", "drop connections of neurons without inputs or readers, ertl: without any cost"},
     {"threshold", "ertl: the first threshold of dropping", 0, kAny},
     {"threshold-share", "ertl: share of weights it is steered to drop", 0, 1},
