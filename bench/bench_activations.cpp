@@ -69,6 +69,7 @@ ActivationBench bench_activations(const Network& network, const Data& data, int 
     fail("the network has {} inputs, but {} has {} features", ready.input_map.columns(), dataset.name,
          rows.features);
   if (rows.rows < kPanelRows) fail("{} has {} rows, but {} are needed", dataset.name, rows.rows, kPanelRows);
+  if (!RowPlan::possible(*ready.layers)) fail("a layer is too large to be taken row by row");
   ActivationBench bench{count_zeros(ready, rows, observer)};
   const RowPlan by_row(*ready.layers);
   const OutputMap map{ready.output_of, ready.output_constant};
@@ -95,7 +96,7 @@ ActivationBench bench_activations(const Network& network, const Data& data, int 
                           median(ratios), slowest, fastest});
   }
   for (std::size_t r = 0; !ready.adaptive->most_rows(); r = (r + 1) % static_cast<std::size_t>(rows.rows))
-    ready.run(1, loader_of(rows, r, 1, ready), {});
+    ready.run(1, loader_of(rows, r, 1, ready), observer);
   bench.break_even = static_cast<Index>(*ready.adaptive->most_rows());
   return bench;
 }

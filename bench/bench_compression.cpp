@@ -115,6 +115,7 @@ class Contest {
     options.training.input_dropout = options_.input_dropout;
     options.training.seed = options_.seed;
     apply_method(options, method);
+    options.rows = std::min(kRows[2], std::max(data_.test_rows(), data_.train_rows()));
     const std::filesystem::path path = place_ / fmt::format("{}-{}", method, contestants_.size());
     const double start = seconds_now();
     const PruneRun run =

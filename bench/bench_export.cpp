@@ -66,6 +66,10 @@ std::vector<float> rows_for(const std::optional<Data>& data, std::size_t rows, s
 ExportBench bench_export(const Network& network, const std::optional<Data>& data, int repeat,
                          const Observer& observer) {
   constexpr std::size_t kRows = 1024;  // of which each call takes the next
+  const Plan plan = compile(network, observer);
+  const auto width = static_cast<std::size_t>(plan.inputs()),
+             outputs = static_cast<std::size_t>(plan.outputs());
+  const std::vector<float> rows = rows_for(data, kRows, width);
   const Workplace place;
   const ExportedProgram program = export_program(network, place / "program.cpp", "predict", observer);
   observer.report("c++", 0, 1, "program");
@@ -74,15 +78,12 @@ ExportBench bench_export(const Network& network, const std::optional<Data>& data
   ExportBench bench{program.forms, program.connections, seconds_now() - start,
                     std::filesystem::file_size(place / "program.so")};
   observer.report("c++", 1, 1, "program");
-  void* const handle = dlopen((place / "program.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::unique_ptr<void, int (*)(void*)> handle(
+      dlopen((place / "program.so").c_str(), RTLD_NOW | RTLD_LOCAL), dlclose);
   if (handle == nullptr) fail("{}", dlerror());
-  const auto predict = reinterpret_cast<Predict>(dlsym(handle, "predict"));
+  const auto predict = reinterpret_cast<Predict>(dlsym(handle.get(), "predict"));
   if (predict == nullptr) fail("{}", dlerror());
 
-  const Plan plan = compile(network, observer);
-  const auto width = static_cast<std::size_t>(plan.inputs()),
-             outputs = static_cast<std::size_t>(plan.outputs());
-  const std::vector<float> rows = rows_for(data, kRows, width);
   const std::vector<float> expected = plan.run(rows);
   std::vector<float> answer(kRows * outputs);
   for (std::size_t r = 0; r < kRows; ++r) {
@@ -90,9 +91,10 @@ ExportBench bench_export(const Network& network, const std::optional<Data>& data
     double largest = 1e-30, off = 0;
     for (std::size_t o = r * outputs; o < (r + 1) * outputs; ++o) {
       largest = std::max(largest, std::fabs(double{expected[o]}));
-      off = std::max(off, std::fabs(double{answer[o]} - double{expected[o]}));
+      const double own = std::fabs(double{answer[o]} - double{expected[o]});
+      if (!(own <= off)) off = own;  // NaN as well
     }
-    bench.largest_difference = std::max(bench.largest_difference, off / largest);
+    if (!(off / largest <= bench.largest_difference)) bench.largest_difference = off / largest;
   }
   for (const std::size_t batch : {std::size_t{1}, std::size_t{32}}) {
     std::vector<double> library, own, ratios;
@@ -113,7 +115,6 @@ ExportBench bench_export(const Network& network, const std::optional<Data>& data
     bench.rows.push_back(
         {static_cast<Index>(batch), median(library), median(own), median(ratios), slowest, fastest});
   }
-  dlclose(handle);
   return bench;
 }
 

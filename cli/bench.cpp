@@ -160,6 +160,7 @@ nlohmann::json measure_time(const KernelArguments& arguments, const Context& con
 
 int run_kernel_bench(KernelArguments& arguments, const Context& context) {
   arguments.common.prepare();
+  if (!arguments.time_model.empty()) arguments.time_model = output_file(arguments.time_model);
   KernelBench bench;
   {
     ProgressDisplay display(arguments.common.quiet);
@@ -234,7 +235,7 @@ Run add_bench(CLI::App& app) {
       ->type_name("FILE");
   kernels_command->add_option("--rows", kernels->rows, "of a call, for the time model [512]")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 24));
+      ->check(CLI::Range(32, 65536));
   kernels->common.add_to(*kernels_command);
 
   const Run training = add_bench_training(*command);

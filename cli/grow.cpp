@@ -38,7 +38,10 @@ constexpr std::string_view kNotForGrowth[] = {
     "input-cost", "densities",  "threshold",      "threshold-share", "threshold-factor"};
 
 GrowStart start_of(const GrowArguments& arguments, const Data* data) {
-  if (!arguments.resume.empty()) return read_grow_start(arguments.resume);
+  if (!arguments.resume.empty()) {
+    arguments.settings.refuse_any();
+    return read_grow_start(arguments.resume);
+  }
   GrowStart start{arguments.data.over({}), growing_defaults(), arguments.growth};
   arguments.settings.apply_to(start.options);
   if (start.options.network.empty() && data != nullptr)
@@ -89,7 +92,7 @@ int run_grow(GrowArguments& arguments, const Context& context) {
                        {"sparsity", run.sparsity},
                        {"data", data.describe()}});
   } catch (const Cancelled&) {
-    throw Error(fmt::format("interrupted; go on with: filigree grow --resume {}", directory.path.string()));
+    throw Error(interrupted("grow", directory.path));
   }
   return 0;
 }
@@ -130,7 +133,8 @@ Run add_grow(CLI::App& app) {
   for (CLI::Option* other : {data, budget, flops, stages, deepen, prune, out}) resume->excludes(other);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos(growing_defaults()))
-    if (std::ranges::count(kNotForGrowth, info.name) == 0) arguments->settings.add_to(*command, info);
+    if (std::ranges::count(kNotForGrowth, info.name) == 0)
+      arguments->settings.add_to(*command, info, "features-32-32-classes");
   return [arguments](const Context& context) { return run_grow(*arguments, context); };
 }
 

@@ -165,7 +165,7 @@ int run_prune(PruneArguments& arguments, const Context& context) {
                        {"threads", threads()},
                        {"processor", processor_name()}});
   } catch (const Cancelled&) {
-    throw Error(fmt::format("interrupted; go on with: filigree prune --resume {}", directory.path.string()));
+    throw Error(interrupted("prune", directory.path));
   }
   return 0;
 }
@@ -208,7 +208,7 @@ Run add_prune(CLI::App& app) {
       command->add_option("--rows", arguments->rows, "fssl: rows of a call that is to be fast")
           ->type_name("N")
           ->capture_default_str()
-          ->check(CLI::Range(1, 1 << 24));
+          ->check(CLI::Range(32, 65536));
   CLI::Option* rounds =
       command->add_option("--rounds", arguments->lottery.rounds, "lottery: rounds of pruning")
           ->type_name("R")
@@ -228,6 +228,7 @@ Run add_prune(CLI::App& app) {
   for (CLI::Option* other : {model, data, method, target, once, time_model, rows, rounds, rewind, out})
     resume->excludes(other);
   model->needs(out);
+  time_model->excludes(rows);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos(pruning_defaults()))
     if (std::ranges::count(kPruneSettings, info.name) > 0) arguments->settings.add_to(*command, info);

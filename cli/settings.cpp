@@ -29,7 +29,7 @@ void SettingArguments::add_flag(CLI::App& app, const SettingInfo& info, bool val
   setting->option->group(setting->text == info.standard ? "" : std::string(info.group));
 }
 
-void SettingArguments::add_to(CLI::App& app, const SettingInfo& info) {
+void SettingArguments::add_to(CLI::App& app, const SettingInfo& info, const std::string& network) {
   if (info.yes_or_no) {
     add_flag(app, info, true);
     add_flag(app, info, false);
@@ -37,8 +37,9 @@ void SettingArguments::add_to(CLI::App& app, const SettingInfo& info) {
   }
   auto& setting = settings_.emplace_back(std::make_unique<Setting>());
   setting->name = info.name;
-  const std::string standard =
-      info.name == "network" ? fmt::format("features-{0}-{0}-{0}-classes", kHiddenNeurons) : info.standard;
+  const std::string standard = info.name != "network" ? info.standard
+                               : network.empty() ? fmt::format("features-{0}-{0}-{0}-classes", kHiddenNeurons)
+                                                 : network;
   setting->option = app.add_option("--" + setting->name, setting->text,
                                    fmt::format("{} ({}){}", info.help, info.possible,
                                                standard.empty() ? "" : fmt::format(" [{}]", standard)))
@@ -55,6 +56,18 @@ void SettingArguments::apply_to(TrainOptions& options) const {
     if (setting->option->count() > 0) apply_setting(options, setting->name, setting->text);
 }
 
+void SettingArguments::refuse_any() const {
+  for (const auto& setting : settings_)
+    if (setting->option->count() > 0)
+      throw std::invalid_argument(
+          fmt::format("--{} with --resume: a run that goes on has its settings", setting->name));
+}
+
+std::string interrupted(const std::string& command, const std::filesystem::path& directory) {
+  if (!std::filesystem::exists(directory / "config.toml")) return "interrupted before anything was done";
+  return fmt::format("interrupted; go on with: filigree {} --resume {}", command, directory.string());
+}
+
 std::string pruning_text(const TrainOptions& options) {
   const char* const once = options.prune_schedule == PruneSchedule::once ? ", all at once" : "";
   if (options.structure == Structure::n_of_m)
@@ -62,6 +75,7 @@ std::string pruning_text(const TrainOptions& options) {
   const std::string what =
       options.structure == Structure::none     ? fmt::format("weights by {}", word(options.prune_by))
       : options.structure == Structure::blocks ? fmt::format("blocks of {0} x {0}", options.group_size)
+      : options.time_weight > 0                ? "neurons by error, norm and time (fssl)"
                                                : "whole neurons";
   return fmt::format("{}, until {:g} % are gone{}", what, 100 * options.final_sparsity, once);
 }

@@ -31,7 +31,10 @@ constexpr std::string_view kSweepSettings[] = {
     "epochs",        "batch",         "seed"};
 
 SweepStart start_of(const SweepArguments& arguments, const Data* data) {
-  if (!arguments.resume.empty()) return read_sweep_start(arguments.resume);
+  if (!arguments.resume.empty()) {
+    arguments.settings.refuse_any();
+    return read_sweep_start(arguments.resume);
+  }
   SweepStart start{arguments.data.over({}), {{}, arguments.budgets, arguments.seeds}};
   TrainOptions& training = start.options.training;
   arguments.settings.apply_to(training);
@@ -63,7 +66,7 @@ int run_sweep(SweepArguments& arguments, const Context& context) {
     if (!common.quiet) std::fflush(stdout);
     result = sweep(data, start.options, directory, display.observer(context.stop));
   } catch (const Cancelled&) {
-    throw Error(fmt::format("interrupted; go on with: filigree sweep --resume {}", directory.path.string()));
+    throw Error(interrupted("sweep", directory.path));
   }
   nlohmann::json means = nlohmann::json::array();
   if (!common.quiet) fmt::print("{:>10} {:>18} {:>18} {:>10}\n", "weights", "dense", "sparse", "lead");
@@ -110,7 +113,8 @@ Run add_sweep(CLI::App& app) {
   for (CLI::Option* other : {data, budgets, seeds, out}) resume->excludes(other);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos())
-    if (std::ranges::count(kSweepSettings, info.name) > 0) arguments->settings.add_to(*command, info);
+    if (std::ranges::count(kSweepSettings, info.name) > 0)
+      arguments->settings.add_to(*command, info, "features-512-512-classes");
   return [arguments](const Context& context) { return run_sweep(*arguments, context); };
 }
 

@@ -378,12 +378,16 @@ case $2 in
     run 0 prune "$work/full" --data digits:1000 --method fssl --time-model "$work/other.json" --epochs 4 --update-every 3 \
           --out "$work/timed"
     says out "Analytical Engine"; says out "measured again"; says out "ms predicted for 64 rows"
-    run 1 prune "$work/full" --data digits:1000 --method fssl --time-model "$work/none.json" --out "$work/none"; says err none.json
-    run 1 prune "$work/full" --data digits:1000 --method fssl --time-model "$work/full/config.toml" --out "$work/none"
+    run 1 prune "$work/full" --data digits:1000 --method fssl --update-every 3 --time-model "$work/none.json" --out "$work/none"; says err none.json
+    run 1 prune "$work/full" --data digits:1000 --method fssl --update-every 3 --time-model "$work/full/config.toml" --out "$work/none"
     says err "is no time model"
     run 1 prune "$work/full" --data digits:1000 --shrink 0.1 --out "$work/none"; says err "there is no structure"
-    run 0 bench compression --data digits:600 --epochs 4 --target 0.8 --sparse-target 0.9 --json "$work/b.json"
-    for method in dense fssl magnitude taylor random neurons blocks lottery "sparse from scratch"; do says out "$method"; done
+    run 1 prune "$work/full" --data digits:1000 --time-weight 1 --out "$work/none"; says err "there is no structure"
+    run 2 prune "$work/full" --data digits:1000 --method fssl --rows 8 --out "$work/none"; says err rows
+    # A compact network, whose inputs are fewer, gives a ticket as well.
+    run 0 prune "$work/timed/compact.safetensors" --data digits:1000 --method lottery --target 0.95 --rounds 1 --epochs 2 --out "$work/ticket"
+    says out "round 1"
+    run 1 prune "$work/timed/compact.safetensors" --data digits:1000 --method lottery --target 0.2 --out "$work/none"; says err already
     # A compact network can be pruned further.
     run 0 prune "$work/timed/compact.safetensors" --data digits:1000 --target 0.97 --epochs 4 --update-every 3 --out "$work/further"
     says out "weights by magnitude, until 97 % are gone"
@@ -426,6 +430,11 @@ case $2 in
     run 2 grow --data digits:600 --budget 10 --flops 20 --out "$work/none"; says err --budget
     run 2 grow --budget 5000; says err --data
     run 1 grow --resume "$work/none"; says err none
+    run 2 grow --resume "$work/run" --epochs 9; says err --epochs
+    run 1 grow --data digits:600 --budget 2000 --network 784-8-8-10 --out "$work/none"; says err update-every
+    run 1 grow --data digits:600 --budget 2000 --network 70-8-8-10 --out "$work/none"; says err "70 inputs"
+    run 1 grow --data digits:600 --budget 2000 --network 784-8-8-10 --activation tanh --deepen 1 --update-every 2 --out "$work/none"
+    says err tanh
     ;;
   sweep)
     run 0 sweep --data digits:400 --network 784-32-32-10 --budgets 1600,8000 --seeds 2 --epochs 1 --out "$work/s" --json "$work/s.json"
@@ -439,6 +448,7 @@ case $2 in
     run 1 sweep --data digits:400 --out "$work/s"; says err "holds a sweep already"
     run 1 sweep --data digits:400 --budgets 20 --out "$work/none"; says err "are the least"
     run 1 sweep --resume "$work/none"; says err none
+    run 2 sweep --resume "$work/s" --epochs 9; says err --epochs
     run 2 sweep --data digits:400; says err --out
     # Stopped in its middle.
     "$program" sweep --data digits:2000 --epochs 200 --out "$work/halved" > "$work/out" 2> "$work/err" &
@@ -473,6 +483,15 @@ case $2 in
     run 1 bench export "$work/run" --data "digits:0"; run 1 export "$work/none" --cpp "$work/net.cpp"; says err none
     run 2 export "$work/run"; says err --cpp
     run 2 export "$work/run" --cpp "$work/net.cpp" --name "3d"; says err 3d
+    run 2 export "$work/run" --cpp "$work/net.cpp" --name "int"; says err int
+    run 2 export "$work/run" --cpp -; says err --cpp
+    # Means far from zero are not folded into biases.
+    for ((i = 0; i < 60; ++i)); do echo "$((i % 2)),$((100000 + i % 7 + 3 * (i % 2))),$((i % 5))"; done > "$work/far.csv"
+    rm -rf "$work/run"; run 0 train --data "csv:$work/far.csv" --network 2-8-2 --sparsity 0 --epochs 5 --out "$work/run"
+    run 0 export "$work/run" --cpp "$work/net.cpp"
+    check grep -q 'mean\[i\]' "$work/net.cpp"
+    check "$compiler" -std=c++17 -Wall -Wextra -Werror "$work/net_test.cpp" -o "$work/net_test"
+    check "$work/net_test"
     run 1 export "$work/run" --cpp "$work/none/net.cpp"; says err none
     ;;
   train-terminal)
@@ -596,6 +615,8 @@ case $2 in
     fi
     ;;
   bench)
+    run 0 bench compression --data digits:600 --epochs 4 --target 0.8 --sparse-target 0.9 --json "$work/b.json"
+    for method in dense fssl magnitude taylor random neurons blocks lottery "sparse from scratch"; do says out "$method"; done
     run 0 bench kernels --neurons 64 --repeat 1 --json "$work/k.json"
     for field in dense_fma_rate connections_per_second share_of_dense spmm/n=64,k=32; do
       grep -q "\"$field\"" "$work/k.json" || { echo "FAILED: no $field in the JSON"; failures=1; }

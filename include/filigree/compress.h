@@ -15,7 +15,7 @@ namespace filigree {
 struct Footprint {
   Offset parameters = 0;            // connections and biases, as they are kept
   std::vector<Index> neurons = {};  // per layer, inputs first, after the exact passes
-  std::uint64_t memory_bytes = 0;   // of the plan, and of the panels of all threads
+  std::uint64_t memory_bytes = 0;   // of the plan, its copy for single rows, and the panels of all threads
   double accuracy = 0;              // on the test rows; NaN if there are none
   struct Timing {
     Index batch = 0;
@@ -24,7 +24,8 @@ struct Footprint {
   std::vector<Timing> timings = {};  // of 1, 32 and 512 rows
 };
 
-// Batches are made of test rows, or of training rows if there are none; each size runs for about `seconds`.
+// Batches are made of test rows, or of training rows if those are more and the others fewer than 512; each
+// size runs for about `seconds`.
 Footprint footprint(const Network& network, const Data& data, double seconds = 0.1,
                     const Observer& observer = {});
 
@@ -57,6 +58,7 @@ struct TimeModel {
   double error = 0, worst_error = 0;  // relative, on the networks that were measured: the median, the worst
   double yardstick_seconds = 0;       // of a network that is always the same: the speed of the machine then
 };
+// For calls of 32 to 65,536 rows; fewer are not taken in panels.
 TimeModel measure_time_model(Index rows = 512, const Observer& observer = {});
 
 // JSON. Throws Error if the file is no time model.

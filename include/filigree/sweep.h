@@ -46,8 +46,8 @@ struct SweepResult {
 SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirectory& directory,
                   const Observer& observer = {});
 
-// How many widths fit: budgets that double from the smallest dense network of a few neurons on, below the
-// weights of the large network.
+// Budgets that double from the weights of a dense network of two neurons a layer on, up to those of the large
+// network.
 std::vector<Offset> default_budgets(const TrainOptions& options);
 
 struct SweepStart {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <stdexcept>
+#include <string_view>
 
 #include "api/network_impl.h"
 #include "compile/export_cpp.h"
@@ -16,7 +17,18 @@ namespace filigree {
 
 namespace {
 
+// Words of C++ and functions of <cmath> that someone might think of.
+constexpr std::string_view kTaken[] = {
+    "and",     "asm",      "auto",     "bool",     "break",  "case",     "catch",  "char",     "class",
+    "const",   "delete",   "do",       "double",   "else",   "enum",     "exp",    "explicit", "export",
+    "extern",  "false",    "float",    "for",      "friend", "goto",     "if",     "inline",   "int",
+    "long",    "log",      "main",     "max",      "min",    "new",      "not",    "or",       "operator",
+    "private", "public",   "register", "return",   "short",  "sigmoid",  "signed", "sizeof",   "static",
+    "struct",  "switch",   "tanh",     "template", "this",   "throw",    "true",   "try",      "typedef",
+    "union",   "unsigned", "using",    "virtual",  "void",   "volatile", "while",  "xor"};
+
 bool is_name(const std::string& text) {
+  if (std::ranges::count(kTaken, text) > 0) return false;
   const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   return !text.empty() && letter(text[0]) && std::ranges::all_of(text, [&](char c) {
     return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
@@ -40,7 +52,7 @@ ExportedProgram export_program(const Network& network, const std::filesystem::pa
     program.forms.emplace_back(form == CodeForm::straight ? "straight"
                                : form == CodeForm::lists  ? "lists"
                                                           : "matrix");
-  for (const Layer& layer : model.layers) program.connections += layer.weights.nnz();
+  program.connections = code.connections;
   return program;
 }
 

@@ -31,7 +31,7 @@ Footprint::Timing time_batch(const Plan::Impl& plan, const DataRows& rows, Index
     first = first + size > last ? 0 : first + size;
   }
   std::ranges::sort(times);
-  return {batch, times[times.size() / 2], times.front(), times.back()};
+  return {static_cast<Index>(size), times[times.size() / 2], times.front(), times.back()};
 }
 
 }  // namespace
@@ -49,8 +49,10 @@ Footprint footprint(const Network& network, const Data& data, double seconds, co
   result.neurons.push_back(compiled.layer_info(0).inputs);
   for (Index l = 0; l < compiled.layers(); ++l) result.neurons.push_back(compiled.layer_info(l).outputs);
   const Plan plan = compile(compiled, observer);
-  const DataRows& rows = dataset.test.rows > 0 ? dataset.test : dataset.train;
-  for (const Index batch : {1, 32, 512})
+  constexpr Index kBatches[] = {1, 32, 512};
+  const bool enough = dataset.test.rows >= kBatches[2] || dataset.test.rows >= dataset.train.rows;
+  const DataRows& rows = enough ? dataset.test : dataset.train;
+  for (const Index batch : kBatches)
     result.timings.push_back(time_batch(plan.impl(), rows, batch, seconds, observer));
   const auto widest = static_cast<std::uint64_t>(std::ranges::max(result.neurons));
   result.memory_bytes = plan.impl().layers->bytes() + plan.impl().adaptive->bytes() +

@@ -8,6 +8,7 @@
 
 #include "api/data_impl.h"
 #include "api/network_impl.h"
+#include "api/stage.h"
 #include "base/error.h"
 #include "filigree/compress.h"
 #include "filigree/runtime.h"
@@ -15,6 +16,7 @@
 #include "train/grow.h"
 #include "train/start.h"
 #include "train/topology.h"
+#include "train/trainer.h"
 
 namespace filigree {
 
@@ -37,7 +39,9 @@ double capacity_of(const Model& model) {
   return all;
 }
 
-void check_growth(const TrainOptions& options, const Growth& growth, const RunDirectory& directory) {
+// What would fail only later, fails here.
+void check_growth(const Data& data, const TrainOptions& options, const Growth& growth,
+                  const RunDirectory& directory) {
   if (directory.path.empty()) throw std::invalid_argument("growth needs a directory");
   if (options.dense) throw std::invalid_argument("what is dense cannot grow");
   if (growth.stages < 1 || growth.deepen < 0 || growth.deepen > growth.stages || growth.prune < 0 ||
@@ -49,6 +53,19 @@ void check_growth(const TrainOptions& options, const Growth& growth, const RunDi
   if (options.network.size() < 3) fail("a network without hidden layers cannot grow");
   if (const Offset seed = seed_connections(options); seed > growth.budget)
     fail("the first network has {} connections, more than the budget of {}", seed, growth.budget);
+  if (growth.deepen > 0 && options.activation != HiddenActivation::relu)
+    fail("a layer behind {} neurons would change what the network computes; behind relu it does not",
+         word(options.activation));
+  if (data.features() > kMaxPatternColumns)
+    fail("{} features are too many for growth; {} are the most", data.features(), kMaxPatternColumns);
+  const Trainer trainer(data.impl().dataset, options);
+  const auto evolving = static_cast<std::int64_t>(
+      std::ceil(options.stop_evolving * static_cast<double>(trainer.total_steps())));
+  if (evolving - 1 < options.update_every)
+    fail(
+        "nothing would grow: a stage has {} steps, of which {} % may, but evolution comes every {} steps "
+        "(update-every)",
+        trainer.total_steps(), 100 * options.stop_evolving, options.update_every);
 }
 
 // What stages have in common.
@@ -66,7 +83,8 @@ class Stages {
       const auto most = stage == growth_.stages
                             ? growth_.budget
                             : static_cast<Offset>(std::floor(seed * std::pow(factor, stage)));
-      const bool deeper = stage <= growth_.deepen;
+      const bool deeper = stage <= growth_.deepen &&
+                          connections_of(last_) + last_.layers[last_.layers.size() - 2].outputs() <= most;
       const auto start = [&] {
         // Neurons grow by the root: connections between two layers then grow by the whole.
         return grown(most, std::sqrt(factor) - 1, deeper, static_cast<std::uint64_t>(stage));
@@ -90,9 +108,7 @@ class Stages {
   Model grown(Offset most, double growth, bool deeper, std::uint64_t stage) const {
     Random random = random_stream(options_.seed, Stream::growth, stage);
     Model model = last_;
-    const std::size_t last_hidden = model.layers.size() - 2;
-    if (deeper && connections_of(model) + model.layers[last_hidden].outputs() <= most)
-      model = deepened(model, last_hidden);
+    if (deeper) model = deepened(model, model.layers.size() - 2);
     return with_more_neurons(model, neuron_gradients(model, data_.impl().dataset, options_), growth, most,
                              random);
   }
@@ -100,32 +116,21 @@ class Stages {
   // Trains what start() gives, without it a network by chance, while its connections become `connections`.
   void run(const std::string& name, const std::string& what, const std::function<Model()>& start,
            const TrainOptions& options, Offset connections) {
-    const std::filesystem::path path = directory_.path / name;
-    if (directory_.resume && std::filesystem::exists(path / kModel) && name != last_name()) {
-      last_ = to_model(load(path / kModel));
-      return;
-    }
-    const bool begun = directory_.resume && std::filesystem::exists(path / "checkpoint.safetensors");
-    const RunDirectory own{path, begun};
-    if (start) {
+    const auto begin = [&](const RunDirectory& own) {
+      if (!start) {
+        if (growth_.begin) growth_.begin(what, options.network, seed_connections(options));
+        return train(data_, options, own, observer_);
+      }
       const Model model = start();
       TrainOptions shaped = options;
       take_shape(model, shaped);
       const double all = capacity_of(model);
       shaped.final_sparsity = 1 - std::min(static_cast<double>(connections), all) / all;
       if (growth_.begin) growth_.begin(what, shaped.network, connections_of(model));
-      const Network from = from_model(model, "grown");
-      result_ =
-          begun ? train(data_, shaped, own, observer_) : train_from(from, data_, shaped, own, observer_);
-    } else {
-      if (growth_.begin) growth_.begin(what, options.network, seed_connections(options));
-      result_ = train(data_, options, own, observer_);
-    }
+      return train_from(from_model(model, "grown"), data_, shaped, own, observer_);
+    };
+    result_ = begin_or_resume(data_, {directory_.path / name, directory_.resume}, begin, observer_);
     last_ = to_model(result_->network);
-  }
-
-  std::string last_name() const {
-    return growth_.prune > 0 ? "stage-pruned" : fmt::format("stage-{}", growth_.stages);
   }
 
   const Data& data_;
@@ -141,10 +146,10 @@ class Stages {
 
 TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growth,
               const RunDirectory& directory, const TrainObserver& observer) {
-  check_growth(options, growth, directory);
+  if (!directory.resume && std::filesystem::exists(directory.path / kGrowth))
+    fail("{}: holds a run already; resume that one, or choose another directory", directory.path.string());
+  check_growth(data, options, growth, directory);
   if (!directory.resume) {
-    if (std::filesystem::exists(directory.path / kGrowth))
-      fail("{}: holds a run already; resume that one, or choose another directory", directory.path.string());
     std::error_code error;
     std::filesystem::create_directories(directory.path, error);
     if (error) fail("{}: cannot be made: {}", directory.path.string(), error.message());

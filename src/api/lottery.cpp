@@ -8,78 +8,79 @@
 
 #include "api/data_impl.h"
 #include "api/network_impl.h"
+#include "api/stage.h"
+#include "base/error.h"
+#include "compile/expand.h"
 #include "filigree/compress.h"
 #include "train/lottery.h"
 #include "train/start.h"
+#include "train/trainer.h"
 
 namespace filigree {
 
 namespace {
 
-const char* const kModel = "model.safetensors";
-
-// A share of what is left goes in each round, the same in all.
-double density_after(int round, const Lottery& lottery, double first, double last) {
-  return first * std::pow(last / first, static_cast<double>(round) / lottery.rounds);
-}
-
 bool all_full(const Model& model) {
   return std::ranges::all_of(model.layers, [](const Layer& layer) { return is_full(layer.weights.view()); });
+}
+
+void check_lottery(const Model& whole, const Data& data, const TrainOptions& options, const Lottery& lottery,
+                   const RunDirectory& directory) {
+  if (directory.path.empty()) throw std::invalid_argument("a lottery ticket needs a directory");
+  if (lottery.rounds < 1) throw std::invalid_argument(fmt::format("{} rounds", lottery.rounds));
+  if (lottery.rewind_epochs < 0 || lottery.rewind_epochs > options.epochs)
+    throw std::invalid_argument(fmt::format("values of {} epochs cannot be set back to those after {}",
+                                            options.epochs, lottery.rewind_epochs));
+  if (options.patience > 0 && lottery.rewind_epochs > options.patience + 1)
+    throw std::invalid_argument(fmt::format("a patience of {} epochs may end training before epoch {}",
+                                            options.patience, lottery.rewind_epochs));
+  start_from(whole, data.impl().dataset, options);  // fails if they do not fit, or cannot be trained
+  TrainOptions shape = options;
+  take_shape(whole, shape);
+  if (options.final_sparsity <= shape.sparsity)
+    fail("the network is {:.4g} % sparse already, and was to become {:.4g} %", 100 * shape.sparsity,
+         100 * options.final_sparsity);
+  draw_ticket(whole, whole, options);  // fails if the target would empty a layer
 }
 
 }  // namespace
 
 TrainRun train_ticket(const Network& shape, const Data& data, const TrainOptions& options,
                       const Lottery& lottery, const RunDirectory& directory, const TrainObserver& observer) {
-  if (directory.path.empty()) throw std::invalid_argument("a lottery ticket needs a directory");
-  if (lottery.rounds < 1) throw std::invalid_argument(fmt::format("{} rounds", lottery.rounds));
-  if (lottery.rewind_epochs < 0 || lottery.rewind_epochs > options.epochs)
-    throw std::invalid_argument(fmt::format("values of {} epochs cannot be set back to those after {}",
-                                            options.epochs, lottery.rewind_epochs));
-  const Model whole = to_model(shape);
-  start_from(whole, data.impl().dataset, options);  // fails now if they do not fit, or cannot be trained
-  draw_ticket(whole, whole, options);               // fails now if the target would empty a layer
+  const Model whole = expanded(to_model(shape));
   TrainOptions training = options;
   training.evolve = Evolve::none;
   training.final_sparsity = -1;
   training.dense = false;
-  const auto path_of = [&](int round) { return directory.path / fmt::format("round-{}", round); };
-  // The network a round begins with; `last` is the one that the round before ended with.
-  const auto start_of = [&](int round, const Network* last) {
-    if (round == 0) return with_fresh_values(whole, options);
-    TrainOptions shares = options;
-    take_shape(whole, shares);
-    const double first = 1 - shares.sparsity;
-    shares.final_sparsity = 1 - density_after(round, lottery, first, 1 - options.final_sparsity);
-    return draw_ticket(to_model(*last), to_model(load(path_of(0) / "early.safetensors")), shares);
-  };
-  std::optional<TrainRun> result;
-  std::optional<Network> last;
+  check_lottery(whole, data, options, lottery, directory);
+  Trainer(data.impl().dataset, start_from(whole, data.impl().dataset, training));  // fails now if it cannot
+  TrainOptions shares = options;
+  take_shape(whole, shares);
+  const double first = 1 - shares.sparsity;
+  std::optional<TrainRun> run;
   for (int round = 0; round <= lottery.rounds; ++round) {
-    const std::filesystem::path path = path_of(round);
-    const bool finished = directory.resume && std::filesystem::exists(path / kModel);
-    if (finished && round < lottery.rounds) {
-      last = load(path / kModel);
-      continue;
-    }
-    const bool begun = directory.resume && std::filesystem::exists(path / "checkpoint.safetensors");
-    const Model start = start_of(round, last ? &*last : nullptr);
-    TrainOptions own = training;
-    own.dense = round == 0 && all_full(whole);
-    if (lottery.begin) {
-      TrainOptions shares = own;
-      take_shape(start, shares);
-      lottery.begin(round, shares.sparsity);
-    }
-    RunDirectory run{path, begun, directory.test_every_epoch};
-    if (round == 0) run.early_epochs = lottery.rewind_epochs;
-    if (begun) take_shape(start, own);
-    const Network from = from_model(start, "a ticket");
-    result = begun ? train(data, own, run, observer) : train_from(from, data, own, run, observer);
-    last = result->network;
+    const double density =
+        first * std::pow((1 - options.final_sparsity) / first, static_cast<double>(round) / lottery.rounds);
+    if (lottery.begin) lottery.begin(round, 1 - density);
+    const auto begin = [&](RunDirectory own) {
+      TrainOptions settings = training;
+      settings.dense = round == 0 && all_full(whole);
+      if (round == 0) {
+        own.early_epochs = lottery.rewind_epochs;
+        return train_from(from_model(with_fresh_values(whole, options), "fresh"), data, settings, own,
+                          observer);
+      }
+      const Model early = to_model(load(directory.path / "round-0" / "early.safetensors"));
+      shares.final_sparsity = 1 - density;
+      const Model ticket = draw_ticket(to_model(run->network), early, shares);
+      return train_from(from_model(ticket, "a ticket"), data, settings, own, observer);
+    };
+    RunDirectory own{directory.path / fmt::format("round-{}", round), directory.resume};
+    if (round == 0) own.early_epochs = lottery.rewind_epochs;
+    run = begin_or_resume(data, own, begin, observer);
   }
-  save(*last, directory.path / kModel);
-  return std::move(*result);
+  save(run->network, directory.path / "model.safetensors");
+  return std::move(*run);
 }
 
 }  // namespace filigree

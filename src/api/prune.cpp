@@ -6,11 +6,14 @@
 #include <stdexcept>
 
 #include "api/data_impl.h"
+#include "api/network_impl.h"
 #include "base/error.h"
 #include "filigree/compress.h"
 #include "filigree/plan.h"
 #include "filigree/runtime.h"
 #include "io/source.h"
+#include "train/start.h"
+#include "train/trainer.h"
 
 namespace filigree {
 
@@ -55,10 +58,13 @@ Lottery read_lottery(const std::filesystem::path& path) {
   }
 }
 
-void begin_directory(const Network& network, const std::filesystem::path& path) {
+void check_free(const std::filesystem::path& path) {
   for (const char* name : {kCheckpoint, kLottery})
     if (std::filesystem::exists(path / name))
       fail("{}: holds a run already; resume that one, or choose another directory", path.string());
+}
+
+void begin_directory(const Network& network, const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) fail("{}: cannot be made: {}", path.string(), error.message());
@@ -116,6 +122,12 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
   if (directory.path.empty()) throw std::invalid_argument("pruning needs a directory");
   const std::filesystem::path& path = directory.path;
   PruneOptions own = options;
+  if (!directory.resume) check_free(path);
+  if (!directory.resume && !options.lottery) {  // fails now if it cannot be
+    TrainOptions checked = options.training;
+    if (checked.time_weight > 0) checked.connection_cost = 1;  // to be measured
+    Trainer(data.impl().dataset, start_from(to_model(network), data.impl().dataset, checked));
+  }
   if (!directory.resume) begin_directory(network, path);
   std::optional<TimeModel> model;
   if (options.training.time_weight > 0) {

@@ -96,13 +96,14 @@ struct MeanAndHalf {
 
 // The 95 % confidence interval of the mean, by Student's t.
 MeanAndHalf interval(const std::vector<double>& values) {
-  constexpr double kStudent[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
+  constexpr double kStudent[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+                                 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
   const auto n = static_cast<double>(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
   if (values.size() < 2) return {mean, 0};
   double squares = 0;
   for (const double v : values) squares += (v - mean) * (v - mean);
-  const double t = values.size() - 2 < std::size(kStudent) ? kStudent[values.size() - 2] : 2.0;
+  const double t = values.size() - 2 < std::size(kStudent) ? kStudent[values.size() - 2] : 2.08;
   return {mean, t * std::sqrt(squares / (n - 1) / n)};
 }
 
@@ -183,6 +184,7 @@ std::vector<SweepPoint> planned(const SweepOptions& options) {
   for (const Offset budget : options.budgets) {
     const std::vector<Index> dense = dense_network(options.training.network, budget);
     const Offset connections = weights_of(dense);
+    if (!plan.empty() && plan.back().connections == connections) continue;  // as wide as the one before
     if (connections > all) fail("{} weights are more than the {} of the large network", connections, all);
     for (int i = 0; i < options.seeds; ++i)
       for (const bool is_dense : {true, false})

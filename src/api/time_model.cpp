@@ -21,6 +21,7 @@ namespace filigree {
 namespace {
 
 constexpr int kTurns = 51;
+constexpr Index kMostRows = 65536;
 
 PartPrices prices_of(const TimeModel& model) {
   PartPrices prices;
@@ -31,7 +32,9 @@ PartPrices prices_of(const TimeModel& model) {
 }  // namespace
 
 TimeModel measure_time_model(Index rows, const Observer& observer) {
-  if (rows < 1) throw std::invalid_argument(fmt::format("a time model for {} rows", rows));
+  if (rows < kPanelRows || rows > kMostRows)
+    throw std::invalid_argument(
+        fmt::format("a time model is for {} to {} rows, not for {}", kPanelRows, kMostRows, rows));
   const auto count = static_cast<std::size_t>(rows);
   const PartPrices prices = measure_prices(count, observer);
   TimeModel model{processor_name(), simd_name(), threads(), rows};
@@ -71,7 +74,7 @@ TimeModel read_time_model(const std::filesystem::path& path) {
     model.error = json.at("error");
     model.worst_error = json.at("worst_error");
     model.yardstick_seconds = price(json.at("yardstick_seconds"), "yardstick_seconds");
-    if (model.rows < 1 || model.yardstick_seconds == 0)
+    if (model.rows < kPanelRows || model.rows > kMostRows || model.yardstick_seconds == 0)
       fail("{}: {} rows, yardstick {} s", path.string(), model.rows, model.yardstick_seconds);
     return model;
   } catch (const nlohmann::json::exception& error) {

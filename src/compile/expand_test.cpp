@@ -81,7 +81,7 @@ TEST(ExportCpp, WritesSmallLayersStraightAndLargeOnesByInput) {
 
 TEST(ExportCpp, RefusesWhatNoCompilerWouldTake) {
   Model model;
-  model.layers = {{random_csr(2100, 2100, 1.0, 1), std::vector<float>(2100, 0.0f)}};
+  model.layers = {{random_csr(2400, 2400, 1.0, 1), std::vector<float>(2400, 0.0f)}};
   EXPECT_NE(error_of([&] { export_cpp(model, "f", "f.cpp", "A network"); }).find("are the most"),
             std::string::npos);
 }

@@ -33,26 +33,36 @@ std::string literal(float v) {
   return text + "f";
 }
 
-// The model's layers with the scaling of inputs in the first.
-std::vector<Layer> plain_layers(const Model& model) {
-  const Model wide = expanded(model);
-  std::vector<Layer> layers = wide.layers;
-  const auto at = [](const std::vector<float>& values, std::size_t i, double standard) {
-    return values.empty() ? standard : double{values.size() == 1 ? values[0] : values[i]};
-  };
-  Layer& first = layers.front();
+float value_for(const std::vector<float>& values, std::size_t i, float standard) {
+  return values.empty() ? standard : values.size() == 1 ? values[0] : values[i];
+}
+
+// How many deviations zero is from the mean of an input.
+double distance_of_zero(const Model& model, std::size_t i) {
+  return std::fabs(double{value_for(model.input_mean, i, 0)} * value_for(model.input_scale, i, 1));
+}
+
+// Scaling can be part of the first layer unless a mean is so large that little would be left of its
+// difference to the inputs.
+bool scaling_folds(const Model& model) {
+  constexpr double kFar = 100;
+  for (std::size_t i = 0; i < model.inputs(); ++i)
+    if (!(distance_of_zero(model, i) <= kFar)) return false;
+  return true;
+}
+
+void fold_scaling(const Model& model, Layer& first) {
   for (Index r = 0; r < first.outputs(); ++r) {
     double bias = first.bias[static_cast<std::size_t>(r)];
     for (auto e = static_cast<std::size_t>(first.weights.row_begin[static_cast<std::size_t>(r)]);
          e < static_cast<std::size_t>(first.weights.row_begin[static_cast<std::size_t>(r) + 1]); ++e) {
       const auto c = static_cast<std::size_t>(first.weights.column[e]);
-      const double scaled = first.weights.value[e] * at(wide.input_scale, c, 1);
-      bias -= scaled * at(wide.input_mean, c, 0);
+      const double scaled = double{first.weights.value[e]} * value_for(model.input_scale, c, 1);
+      bias -= scaled * value_for(model.input_mean, c, 0);
       first.weights.value[e] = static_cast<float>(scaled);
     }
     first.bias[static_cast<std::size_t>(r)] = static_cast<float>(bias);
   }
-  return layers;
 }
 
 CodeForm form_for(const Layer& layer) {
@@ -165,6 +175,17 @@ void write_by_input(std::string& code, const Layer& layer, std::size_t l, CodeFo
   code += "}\n";
 }
 
+// The mean and the scale of each input.
+void write_scaling(std::string& code, const Model& model) {
+  std::vector<float> mean, scale;
+  for (std::size_t i = 0; i < model.inputs(); ++i) {
+    mean.push_back(value_for(model.input_mean, i, 0));
+    scale.push_back(value_for(model.input_scale, i, 1));
+  }
+  write_floats(code, "mean", mean);
+  write_floats(code, "scale", scale);
+}
+
 std::vector<double> forward(const std::vector<Layer>& layers, std::vector<double> x) {
   for (const Layer& layer : layers) {
     std::vector<double> y(layer.bias.begin(), layer.bias.end());
@@ -182,17 +203,15 @@ std::vector<double> forward(const std::vector<Layer>& layers, std::vector<double
 
 // Rows around what the network was made for, and what the model itself, not the code, makes of them.
 std::string test_text(const Model& model, const std::string& name, const std::string& source_name) {
+  constexpr double kNearby = 5;  // deviations
   Random random(1);
   const Model wide = expanded(model);
-  const auto at = [](const std::vector<float>& values, std::size_t i, float standard) {
-    return values.empty() ? standard : values.size() == 1 ? values[0] : values[i];
-  };
   std::vector<float> inputs, expected;
   for (int row = 0; row < kTestRows; ++row) {
     std::vector<double> scaled;
     for (std::size_t i = 0; i < wide.inputs(); ++i) {
-      const float scale = at(wide.input_scale, i, 1), mean = at(wide.input_mean, i, 0);
-      const bool zero = random.uniform() < 0.3;  // as many data sets have them
+      const float scale = value_for(wide.input_scale, i, 1), mean = value_for(wide.input_mean, i, 0);
+      const bool zero = random.uniform() < 0.3 && distance_of_zero(wide, i) <= kNearby;  // as data have them
       const auto drawn = static_cast<float>(random.uniform(-1, 1));
       inputs.push_back(zero ? 0.0f : mean + (scale == 0 ? drawn : drawn / scale));
       scaled.push_back((double{inputs.back()} - mean) * scale);
@@ -232,7 +251,10 @@ std::string test_text(const Model& model, const std::string& name, const std::st
 
 ExportedCode export_cpp(const Model& model, const std::string& name, const std::string& source_name,
                         const std::string& description) {
-  const std::vector<Layer> layers = plain_layers(model);
+  const Model wide = expanded(model);
+  std::vector<Layer> layers = wide.layers;
+  const bool folds = scaling_folds(wide);
+  if (folds) fold_scaling(wide, layers.front());
   Offset connections = 0;
   Index widest = 1;
   for (const Layer& layer : layers) {
@@ -242,6 +264,7 @@ ExportedCode export_cpp(const Model& model, const std::string& name, const std::
   if (connections > kMostConnections)
     fail("{} connections are too many for a program; {} are the most", connections, kMostConnections);
   ExportedCode result;
+  result.connections = connections;
   std::string& code = result.source;
   code = fmt::format(
       "// {}: {} inputs, {} outputs, {} connections. Written by filigree.\n"
@@ -255,6 +278,7 @@ ExportedCode export_cpp(const Model& model, const std::string& name, const std::
       "inline float leaky(float v, float slope) {{ return v < 0 ? v * slope : v; }}\n"
       "inline float sigmoid(float v) {{ return 1 / (1 + std::exp(-v)); }}\n\n",
       description, layers.front().inputs(), layers.back().outputs(), connections, name);
+  if (!folds) write_scaling(code, wide);
   for (std::size_t l = 0; l < layers.size(); ++l) {
     result.forms.push_back(form_for(layers[l]));
     if (result.forms.back() == CodeForm::straight)
@@ -264,11 +288,16 @@ ExportedCode export_cpp(const Model& model, const std::string& name, const std::
   }
   fmt::format_to(Out(code),
                  "}}  // namespace\n\nextern \"C\" void {}(const float* inputs, float* outputs) {{\n", name);
+  if (!folds)
+    fmt::format_to(Out(code),
+                   "  float x[{0}];\n"
+                   "  for (int i = 0; i < {0}; ++i) x[i] = (inputs[i] - mean[i]) * scale[i];\n",
+                   wide.inputs());
   if (layers.size() > 1) fmt::format_to(Out(code), "  float a[{}];\n", widest);
   if (layers.size() > 2) fmt::format_to(Out(code), "  float b[{}];\n", widest);
   for (std::size_t l = 0; l < layers.size(); ++l)
     fmt::format_to(Out(code), "  layer{}({}, {});\n", l,
-                   l == 0       ? "inputs"
+                   l == 0       ? (folds ? "inputs" : "x")
                    : l % 2 == 1 ? "a"
                                 : "b",
                    l + 1 == layers.size() ? "outputs"

@@ -19,9 +19,11 @@ struct ExportedCode {
   std::string source;           // extern "C" void NAME(const float* inputs, float* outputs)
   std::string test;             // a program that includes `source_name` and compares with what is expected
   std::vector<CodeForm> forms;  // per layer
+  Offset connections = 0;
 };
 
-// Scaling of inputs becomes part of the first layer. `source_name`: the file the test includes.
+// Scaling of inputs becomes part of the first layer where that loses nothing. `source_name`: the file the
+// test includes.
 ExportedCode export_cpp(const Model& model, const std::string& name, const std::string& source_name,
                         const std::string& description);
 

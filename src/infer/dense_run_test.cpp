@@ -63,7 +63,7 @@ std::vector<float> run_all(const LayerSource& network, std::size_t rows, const M
     EXPECT_EQ(bits(again), bits(outputs));
   }
   AdaptiveRun adaptive;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 24; ++i) {
     std::vector<float> again(outputs.size(), -9.0f);
     adaptive(*plan, rows, loader, map, again, {});
     EXPECT_EQ(bits(again), bits(outputs));

@@ -11,11 +11,19 @@ namespace filigree {
 namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
-constexpr Index kMostOutputs = 65536;  // of lists, whose outputs are 16-bit
+constexpr Index kMostOutputs = 65536;             // of lists, whose outputs are 16-bit
+constexpr Offset kMostWeights = Offset{1} << 31;  // places of weights are 32-bit
+constexpr std::size_t kCallsWorthACopy = 4;       // of few rows, before the layers are made by input, too
 
 constexpr std::size_t kTrials = 8;  // of each way; different rows, because processors learn to guess the same
 
 }  // namespace
+
+bool RowPlan::possible(const ResidentPlan& plan) {
+  for (Index l = 0; l < plan.layers(); ++l)
+    if (plan.layer(l)->outputs() > kMostOutputs || plan.layer(l)->weights.nnz > kMostWeights) return false;
+  return true;
+}
 
 RowPlan::RowPlan(const ResidentPlan& plan) {
   widest_ = static_cast<std::size_t>(plan.inputs());
@@ -63,16 +71,19 @@ std::optional<std::size_t> AdaptiveRun::most_rows() const {
   return decided_ ? std::optional(most_rows_) : std::nullopt;
 }
 
-bool AdaptiveRun::by_row_next(const ResidentPlan& plan, std::size_t rows) {
-  if (rows == 0 || rows >= kLanes) return false;
-  if (decided_) return rows <= most_rows_;
+std::shared_ptr<const RowPlan> AdaptiveRun::next(const ResidentPlan& plan, std::size_t rows) {
+  if (rows == 0 || rows >= kLanes) return nullptr;
+  if (decided_) return rows <= most_rows_ ? by_row_ : nullptr;
   const std::lock_guard lock(trying_);
   if (by_row_ == nullptr) {
-    for (Index l = 0; l < plan.layers(); ++l)
-      if (plan.layer(l)->outputs() > kMostOutputs) return false;
-    by_row_ = std::make_unique<RowPlan>(plan);
+    if (++small_calls_ <= kCallsWorthACopy) return nullptr;
+    if (!RowPlan::possible(plan)) {
+      decided_ = true;
+      return nullptr;
+    }
+    by_row_ = std::make_shared<RowPlan>(plan);
   }
-  return row_seconds_.size() < panel_seconds_.size();
+  return row_seconds_.size() < panel_seconds_.size() ? by_row_ : nullptr;
 }
 
 void AdaptiveRun::note(bool by_row, double seconds) {
@@ -82,21 +93,22 @@ void AdaptiveRun::note(bool by_row, double seconds) {
   if (row_seconds_.size() < kTrials || panel_seconds_.size() < kTrials) return;
   const double rows = median(panel_seconds_) / median(row_seconds_);
   most_rows_ = static_cast<std::size_t>(std::min(rows, static_cast<double>(kLanes - 1)));
+  if (most_rows_ == 0) by_row_ = nullptr;
   decided_ = true;
 }
 
 void AdaptiveRun::operator()(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
                              const OutputMap& map, std::span<float> outputs, const Observer& observer) {
-  const bool by_row = by_row_next(plan, rows);
+  const std::shared_ptr<const RowPlan> by_row = next(plan, rows);
   const double start = seconds_now();
-  if (by_row) {
+  if (by_row != nullptr) {
     observer.check_stop();
-    by_row_->run(rows, *make_loader(), map, outputs);
+    by_row->run(rows, *make_loader(), map, outputs);
   } else {
     run_dense(plan, rows, make_loader, map, outputs, observer);
   }
   if (!decided_ && rows > 0 && rows < kLanes)
-    note(by_row, (seconds_now() - start) / static_cast<double>(by_row ? rows : 1));
+    note(by_row != nullptr, (seconds_now() - start) / static_cast<double>(by_row != nullptr ? rows : 1));
 }
 
 }  // namespace filigree

@@ -13,7 +13,8 @@ namespace filigree {
 // A plan's layers by input.
 class RowPlan {
  public:
-  explicit RowPlan(const ResidentPlan& plan);
+  static bool possible(const ResidentPlan& plan);  // outputs and weights that its numbers hold
+  explicit RowPlan(const ResidentPlan& plan);      // one that is
   std::size_t bytes() const;
   // The same outputs as run_dense, bit for bit. Without `skip` neurons that are zero are computed with, too.
   void run(std::size_t rows, PanelLoader& loader, const OutputMap& map, std::span<float> outputs,
@@ -39,11 +40,13 @@ class AdaptiveRun {
   std::optional<std::size_t> most_rows() const;
 
  private:
-  bool by_row_next(const ResidentPlan& plan, std::size_t rows);
+  // What to run the next call with; null: panels.
+  std::shared_ptr<const RowPlan> next(const ResidentPlan& plan, std::size_t rows);
   void note(bool by_row, double seconds);
 
   mutable std::mutex trying_;
-  std::unique_ptr<RowPlan> by_row_;
+  std::size_t small_calls_ = 0;
+  std::shared_ptr<const RowPlan> by_row_;            // stays as it is once decided
   std::vector<double> panel_seconds_, row_seconds_;  // of a call; of a row
   std::atomic<bool> decided_ = false;
   std::size_t most_rows_ = 0;

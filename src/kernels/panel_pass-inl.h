@@ -333,8 +333,9 @@ HWY_INLINE void pass_back(const Pattern& w, const float* HWY_RESTRICT value, boo
       own[i] = hn::Load(d, x + r * kRows + i * kLanes);
       sum[i] = zero;
     }
-    if (gated &&
-        all_zero<kVectors>(d, own)) {  // a relu that no sample woke: nothing comes or goes through it
+    // A relu that no sample woke: nothing comes or goes through it. Asking costs a wrong guess now and then,
+    // which short rows do not earn back.
+    if (gated && row_begin[r + 1] - row_begin[r] >= kWorthAsking && all_zero<kVectors>(d, own)) {
       for (std::size_t i = 0; i < kVectors; ++i) hn::Store(zero, d, next + r * kRows + i * kLanes);
       for (const std::size_t end = row_begin[r + 1]; entry < end; ++entry) {
         hn::Store(zero, d, waiting + count * kLanes);

@@ -27,7 +27,7 @@ RowMatrix row_matrix(const CsrMatrix& matrix) {
   w.cols = matrix.cols;
   const auto outputs = static_cast<std::size_t>(w.rows);
   std::size_t filled = 0;
-  bool full = true;
+  bool full = outputs > 0;
   for (Index i = 0; i < w.cols; ++i) {
     const std::size_t own = view.row_columns(i).size();
     filled += own > 0 ? 1 : 0;

@@ -127,7 +127,7 @@ Model with_more_neurons(const Model& model, const std::vector<std::vector<double
     for (const Index c : grown.layers[l + 1].weights.column) ++readers[static_cast<std::size_t>(c)];
     std::vector<Index> split;
     Offset connections = connections_of(grown);
-    for (std::size_t i = 0; split.size() < wanted && i < wanted; ++i) {
+    for (std::size_t i = 0; i < wanted; ++i) {
       const Index n = order[i % order.size()];
       const Offset cost = cost_of_split(grown, l, n, readers);
       if (connections + cost > most) break;

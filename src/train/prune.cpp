@@ -58,13 +58,22 @@ std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers,
                                           const Moment& moment) {
   const std::vector<Offset> start = connections_per_layer(options);
   const double left = options.prune_schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
+  // Compared all together, layers keep what the network keeps; each for itself, none keeps more than it has.
+  double all_first = 0, all_last = 0;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    all_first += static_cast<double>(start[l]);
+    all_last += static_cast<double>(layers[l].capacity()) * (1 - options.final_sparsity);
+  }
+  const double share = std::min(1.0, all_last / all_first);
+  const bool global = options.redistribute == Redistribute::global;
   std::vector<std::size_t> kept;
   double exact = 0;
   std::size_t given = 0, least = 0;  // rounding the running sum keeps the total
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const auto first = static_cast<double>(start[l]);
     const double last =
-        std::min(first, static_cast<double>(layers[l].capacity()) * (1 - options.final_sparsity));
+        global ? first * share
+               : std::min(first, static_cast<double>(layers[l].capacity()) * (1 - options.final_sparsity));
     exact += last + (first - last) * left * left * left;
     const auto upto = static_cast<std::size_t>(std::llround(exact));
     kept.push_back(upto - given);

@@ -30,6 +30,16 @@ TEST(Prune, FollowsTheCubicScheduleAndEndsAtItsTarget) {
   EXPECT_EQ(connections(layers), 180u);
 }
 
+TEST(Prune, EndsAtItsTargetWhereSomeLayersAreSparserThanThatAlready) {
+  // 28-256-256-2 as Erdős and Rényi would: the layers are 37 %, 7 % and 100 % full.
+  TrainOptions options = pruning({28, 256, 256, 2}, 0.86, 0.9);
+  options.distribution = Distribution::er;
+  options.prune_schedule = PruneSchedule::once;
+  std::vector<TrainLayer> layers = make_layers(options, false, 1);
+  prune(layers, options, kEnd, 1);
+  EXPECT_NEAR(static_cast<double>(connections(layers)), 0.1 * (28 * 256 + 256 * 256 + 512), 1);
+}
+
 TEST(Prune, TakesTheSmallestWeightsWhereverTheyAreAndLeavesTheOthersAsTheyWere) {
   rc::check([] {
     TrainOptions options = pruning({*rc::gen::inRange(5, 30), *rc::gen::inRange(5, 30), 4}, 0.1, 0.7);

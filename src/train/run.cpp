@@ -59,7 +59,7 @@ class Run {
     write_config();
     bool early = out_of_patience();  // before a resume
     const auto done = static_cast<std::int64_t>(state.history.size());
-    if (done == 0) keep_early(0);
+    if (state.step == 0) keep_early(0);
     for (std::int64_t epoch = done; epoch < state.options.epochs && !early; ++epoch) {
       run_epoch(epoch);
       early = finish_epoch();
