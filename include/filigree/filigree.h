@@ -3,10 +3,12 @@
 
 #include "filigree/challenge.h"
 #include "filigree/compress.h"
+#include "filigree/export.h"
 #include "filigree/fetch.h"
 #include "filigree/network.h"
 #include "filigree/plan.h"
 #include "filigree/predict.h"
 #include "filigree/runtime.h"
+#include "filigree/sweep.h"
 #include "filigree/train.h"
 #include "filigree/vocabulary.h"

@@ -125,8 +125,16 @@ std::string sentence_of(const SweepResult& result, const std::string& data) {
   const std::vector<SweepMean>& means = result.means;
   const auto lead = [](const SweepMean& m) { return 100 * (m.sparse - m.dense); };
   const auto most = std::ranges::max_element(means, {}, lead);
-  const std::string best =
+  std::string best =
       fmt::format("its lead is largest, {:.2f} points, at {} weights", lead(*most), most->connections);
+  // From where on the difference is within the intervals.
+  std::size_t even = means.size();
+  while (even > 0 && std::fabs(means[even - 1].sparse - means[even - 1].dense) <=
+                         std::hypot(means[even - 1].dense_half, means[even - 1].sparse_half))
+    --even;
+  best += even < means.size() ? fmt::format("; from {} on the difference is within the 95 % intervals",
+                                            means[even].connections)
+                              : "";
   if (result.crossing)
     return fmt::format("On {} the large sparse network stops winning at about {:.2g} weights; {}.", data,
                        *result.crossing, best);
@@ -159,15 +167,18 @@ Plot plot_of(const SweepResult& result, const SweepOptions& options, const std::
   Plot plot;
   plot.title = fmt::format("{}: dense networks and a large sparse one with as many weights", data);
   plot.x_name = "weights (a row takes twice as many operations)";
-  plot.y_name = "test accuracy, %";
+  plot.y_name = "test error, %";
   PlotLine dense{"dense", "#c8553d", {}},
       sparse{fmt::format("sparse, {}", fmt::join(options.training.network, "-")), "#1f6f8b", {}};
+  const auto point = [](const SweepMean& m, double accuracy, double half) {
+    constexpr double kLeast = 0.01;  // %, where the interval reaches below
+    const double error = std::max(kLeast, 100 * (1 - accuracy));
+    return PlotPoint{static_cast<double>(m.connections), error, std::max(error - 100 * half, error / 2),
+                     std::min(error + 100 * half, 100.0)};
+  };
   for (const SweepMean& m : result.means) {
-    const auto x = static_cast<double>(m.connections);
-    dense.points.push_back(
-        {x, 100 * m.dense, 100 * (m.dense - m.dense_half), 100 * (m.dense + m.dense_half)});
-    sparse.points.push_back(
-        {x, 100 * m.sparse, 100 * (m.sparse - m.sparse_half), 100 * (m.sparse + m.sparse_half)});
+    dense.points.push_back(point(m, m.dense, m.dense_half));
+    sparse.points.push_back(point(m, m.sparse, m.sparse_half));
   }
   plot.lines = {std::move(dense), std::move(sparse)};
   if (result.crossing) {

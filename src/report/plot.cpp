@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -36,60 +37,71 @@ std::string short_number(double v) {
 }
 
 bool drawable(const PlotPoint& p) {
-  return std::isfinite(p.x) && p.x > 0 && std::isfinite(p.y) && std::isfinite(p.low) && std::isfinite(p.high);
+  return std::ranges::all_of(std::array{p.x, p.y, p.low, p.high},
+                             [](double v) { return std::isfinite(v) && v > 0; });
 }
 
-// Where numbers are on the paper.
-class Frame {
+// One axis: from numbers to a share of its length, by their logarithms.
+class Axis {
  public:
+  void include(double v) {
+    low_ = std::min(low_, std::log10(v));
+    high_ = std::max(high_, std::log10(v));
+  }
+  void close(double spare) {
+    if (low_ > high_) low_ = 0, high_ = 1;  // nothing to show
+    const double more = std::max((high_ - low_) * spare, high_ - low_ < 1e-9 ? 0.1 : 0.0);
+    low_ -= more;
+    high_ += more;
+  }
+  double share(double v) const { return (std::log10(v) - low_) / (high_ - low_); }
+  // Round numbers, as many as there is room for.
+  std::vector<double> ticks(std::size_t most) const {
+    for (const std::vector<double>& steps : {std::vector<double>{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9},
+                                             {1, 1.5, 2, 3, 4, 5, 7},
+                                             {1, 2, 5},
+                                             {1}}) {
+      std::vector<double> found;
+      for (double decade = std::floor(low_); decade <= high_; ++decade)
+        for (const double step : steps)
+          if (const double v = step * std::pow(10, decade); share(v) >= -1e-9 && share(v) <= 1 + 1e-9)
+            found.push_back(v);
+      if (found.size() <= most) return found;
+    }
+    return {};
+  }
+
+ private:
+  double low_ = 1e300, high_ = -1e300;
+};
+
+// Where numbers are on the paper.
+struct Frame {
+  Axis across, up;
+
   explicit Frame(const Plot& plot) {
     for (const PlotLine& line : plot.lines)
       for (const PlotPoint& p : line.points) {
         if (!drawable(p)) continue;
-        x_low_ = std::min(x_low_, std::log10(p.x));
-        x_high_ = std::max(x_high_, std::log10(p.x));
-        y_low_ = std::min(y_low_, p.low);
-        y_high_ = std::max(y_high_, p.high);
+        across.include(p.x);
+        up.include(p.low);
+        up.include(p.high);
       }
-    if (x_low_ > x_high_) x_low_ = 0, x_high_ = 1, y_low_ = 0, y_high_ = 1;  // nothing to show
-    if (x_high_ - x_low_ < 1e-9) x_low_ -= 0.5, x_high_ += 0.5;
-    const double spare = std::max((y_high_ - y_low_) * 0.06, 1e-6);
-    y_low_ -= spare;
-    y_high_ += spare;
-    const double raw = (y_high_ - y_low_) / 6, ten = std::pow(10, std::floor(std::log10(raw)));
-    step_ = raw / ten > 5 ? 10 * ten : raw / ten > 2 ? 5 * ten : raw / ten > 1 ? 2 * ten : ten;
+    across.close(0);
+    up.close(0.05);
   }
-  double x(double v) const {
-    return kLeft + (std::log10(v) - x_low_) / (x_high_ - x_low_) * (kWidth - kLeft - kRight);
-  }
-  double y(double v) const { return kTop + (y_high_ - v) / (y_high_ - y_low_) * (kHeight - kTop - kBottom); }
-  std::vector<double> x_ticks() const {
-    std::vector<double> ticks;
-    for (double decade = std::floor(x_low_); decade <= x_high_; ++decade)
-      for (const double m : {1.0, 2.0, 5.0}) {
-        const double v = m * std::pow(10, decade);
-        if (std::log10(v) >= x_low_ - 1e-9 && std::log10(v) <= x_high_ + 1e-9) ticks.push_back(v);
-      }
-    return ticks;
-  }
-  std::vector<double> y_ticks() const {
-    std::vector<double> ticks;
-    for (double v = std::ceil(y_low_ / step_) * step_; v <= y_high_; v += step_) ticks.push_back(v);
-    return ticks;
-  }
-
- private:
-  double x_low_ = 1e300, x_high_ = -1e300, y_low_ = 1e300, y_high_ = -1e300, step_ = 1;
+  double x(double v) const { return kLeft + across.share(v) * (kWidth - kLeft - kRight); }
+  double y(double v) const { return kHeight - kBottom - up.share(v) * (kHeight - kTop - kBottom); }
 };
 
 void draw_axes(std::string& svg, const Plot& plot, const Frame& frame) {
   const double bottom = kHeight - kBottom, right = kWidth - kRight;
-  for (const double v : frame.y_ticks())
+  for (const double v : frame.up.ticks(9))
     fmt::format_to(Out(svg),
                    "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#e4e4e4\"/>"
                    "<text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:g}</text>\n",
                    kLeft, right, frame.y(v), kLeft - 8, frame.y(v) + 4, std::round(v * 1e6) / 1e6);
-  for (const double v : frame.x_ticks())
+  for (const double v : frame.across.ticks(10))
     fmt::format_to(Out(svg),
                    "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"#888\"/>"
                    "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4}</text>\n",
@@ -119,7 +131,7 @@ void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::
   for (const PlotPoint& p : points)
     fmt::format_to(Out(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"/>\n", frame.x(p.x),
                    frame.y(p.y), line.colour);
-  const double y = kHeight - kBottom - 16 - 22 * static_cast<double>(place);
+  const double y = kTop + 14 + 22 * static_cast<double>(place);
   fmt::format_to(Out(svg),
                  "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
                  "stroke-width=\"3\"/><text x=\"{4:.1f}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",

@@ -1,4 +1,4 @@
-// Plots as SVG: lines with bands over a logarithmic axis.
+// Plots as SVG: lines with bands, both axes logarithmic.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Plot {
   std::string mark_name;
 };
 
-// x is logarithmic and above zero; values that are not finite are left out.
+// Points whose numbers are not finite and above zero are left out.
 std::string to_svg(const Plot& plot);
 
 }  // namespace filigree

@@ -29,7 +29,9 @@ TEST(Plot, DrawsEveryLineWithItsBandAndPoints) {
 }
 
 TEST(Plot, LeavesOutWhatIsNotFiniteAndBearsNothing) {
-  Plot plot{"t", "x", "y", {{"one", "#111111", {{0, 5, 4, 6}, {10, NAN, 7, 8}, {20, 6, 5, 7}}}}, 0, ""};
+  Plot plot{"t", "x",
+            "y", {{"one", "#111111", {{0, 5, 4, 6}, {10, NAN, 7, 8}, {20, 6, 5, 7}, {30, 6, -1, 7}}}},
+            0,   ""};
   const std::string svg = to_svg(plot);
   EXPECT_EQ(count(svg, "<circle"), 1u);
   EXPECT_EQ(count(svg, "nan"), 0u);
