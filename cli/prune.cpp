@@ -230,8 +230,14 @@ Run add_prune(CLI::App& app) {
   model->needs(out);
   time_model->excludes(rows);
   arguments->common.add_to(*command);
-  for (const SettingInfo& info : setting_infos(pruning_defaults()))
-    if (std::ranges::count(kPruneSettings, info.name) > 0) arguments->settings.add_to(*command, info);
+  PruneOptions fssl;
+  apply_method(fssl, "fssl");
+  for (SettingInfo info : setting_infos(pruning_defaults())) {
+    if (std::ranges::count(kPruneSettings, info.name) == 0) continue;
+    if (info.name == "shrink") info.standard += fmt::format(", fssl: {}", fssl.training.shrink);
+    if (info.name == "time-weight") info.standard += fmt::format(", fssl: {}", fssl.training.time_weight);
+    arguments->settings.add_to(*command, info);
+  }
   return [arguments](const Context& context) { return run_prune(*arguments, context); };
 }
 
