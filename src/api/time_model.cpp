@@ -36,7 +36,10 @@ TimeModel measure_time_model(Index rows, const Observer& observer) {
     throw std::invalid_argument(
         fmt::format("a time model is for {} to {} rows, not for {}", kPanelRows, kMostRows, rows));
   const auto count = static_cast<std::size_t>(rows);
-  const PartPrices prices = measure_prices(count, observer);
+  constexpr int kRounds = 15;
+  observer.report("time model", 0, 1, "rounds");
+  observer.check_stop();
+  const PartPrices prices = fit_prices(price_samples(count), count, kRounds, observer);
   TimeModel model{processor_name(), simd_name(), threads(), rows};
   for (std::size_t p = 0; p < kTimeParts; ++p)
     model.parts.push_back({time_part_names()[p], prices.seconds[p]});

@@ -14,7 +14,6 @@ namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 constexpr Index kNearInputs = 256;  // of a tile: 32 KiB of a panel
-constexpr int kRounds = 15;
 
 // Which connections a layer to be timed has.
 struct Sample {
@@ -203,16 +202,21 @@ double Yardstick::seconds() {
   return copies_[next_++ % copies_.size()].seconds();
 }
 
-PartPrices measure_prices(std::size_t rows, const Observer& observer) {
+std::vector<TimedPlan> price_samples(std::size_t rows) {
   Random random(2);
   std::vector<TimedPlan> plans;
   for (const Sample& sample : samples()) plans.push_back(make_plan(sample, rows, random));
+  return plans;
+}
+
+PartPrices fit_prices(const std::vector<TimedPlan>& plans, std::size_t rows, int rounds,
+                      const Observer& observer) {
   Yardstick yardstick(rows);
   // In rounds over all networks and in turns with the yardstick: the machine's speed drifts.
   std::vector<std::vector<double>> ratios(plans.size());
   std::vector<double> yardsticks;
-  for (int round = 0; round <= kRounds; ++round) {
-    observer.report("time model", round, kRounds + 1, "rounds");
+  for (int round = 0; round <= rounds; ++round) {
+    observer.report("time model", round, rounds + 1, "rounds");
     for (std::size_t i = 0; i < plans.size(); ++i) {
       observer.check_stop();
       const double seconds = plans[i].seconds(), scale = yardstick.seconds();
@@ -221,7 +225,7 @@ PartPrices measure_prices(std::size_t rows, const Observer& observer) {
       yardsticks.push_back(scale);
     }
   }
-  observer.report("time model", kRounds + 1, kRounds + 1, "rounds");
+  observer.report("time model", rounds + 1, rounds + 1, "rounds");
   PartPrices prices;
   prices.yardstick = median(yardsticks);
   std::vector<PartCounts> relative;

@@ -79,7 +79,10 @@ class Yardstick {
   std::size_t next_ = 0;
 };
 
-// Times some sixty small networks of all kinds, with the threads that are set, and fits the prices.
-PartPrices measure_prices(std::size_t rows, const Observer& observer);
+// Some sixty small networks of all kinds.
+std::vector<TimedPlan> price_samples(std::size_t rows);
+// Times networks for `rows` rows, with the threads that are set, so many rounds, and fits the prices.
+PartPrices fit_prices(const std::vector<TimedPlan>& plans, std::size_t rows, int rounds,
+                      const Observer& observer);
 
 }  // namespace filigree
