@@ -34,13 +34,15 @@ void check_lottery(const Model& whole, const Data& data, const TrainOptions& opt
   if (options.patience > 0 && lottery.rewind_epochs > options.patience + 1)
     throw std::invalid_argument(fmt::format("a patience of {} epochs may end training before epoch {}",
                                             options.patience, lottery.rewind_epochs));
-  start_from(whole, data.impl().dataset, options);  // fails if they do not fit, or cannot be trained
   TrainOptions shape = options;
   take_shape(whole, shape);
   if (options.final_sparsity <= shape.sparsity)
     fail("the network is {:.4g} % sparse already, and was to become {:.4g} %", 100 * shape.sparsity,
          100 * options.final_sparsity);
   draw_ticket(whole, whole, options);  // fails if the target would empty a layer
+  shape.evolve = Evolve::none;
+  shape.final_sparsity = -1;
+  [[maybe_unused]] const Trainer fits(data.impl().dataset, start_from(whole, data.impl().dataset, shape));
 }
 
 }  // namespace
@@ -53,7 +55,6 @@ TrainRun train_ticket(const Network& shape, const Data& data, const TrainOptions
   training.final_sparsity = -1;
   training.dense = false;
   check_lottery(whole, data, options, lottery, directory);
-  Trainer(data.impl().dataset, start_from(whole, data.impl().dataset, training));  // fails now if it cannot
   TrainOptions shares = options;
   take_shape(whole, shares);
   const double first = 1 - shares.sparsity;

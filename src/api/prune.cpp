@@ -126,7 +126,8 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
   if (!directory.resume && !options.lottery) {  // fails now if it cannot be
     TrainOptions checked = options.training;
     if (checked.time_weight > 0) checked.connection_cost = 1;  // to be measured
-    Trainer(data.impl().dataset, start_from(to_model(network), data.impl().dataset, checked));
+    [[maybe_unused]] const Trainer fits(data.impl().dataset,
+                                        start_from(to_model(network), data.impl().dataset, checked));
   }
   if (!directory.resume) begin_directory(network, path);
   std::optional<TimeModel> model;
