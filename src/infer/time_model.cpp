@@ -163,7 +163,8 @@ PartCounts count_parts(const ResidentPlan& plan, const InputMap& map, std::size_
       }
     }
   }
-  const auto panels = static_cast<double>((rows + kLanes - 1) / kLanes);
+  const std::size_t whole_panels = (rows + kLanes - 1) / kLanes;
+  const auto panels = static_cast<double>(whole_panels);
   for (double& count : counts) count *= panels;
   add(TimePart::call, 1);
   return counts;
@@ -235,6 +236,7 @@ PartPrices fit_prices(const std::vector<TimedPlan>& plans, std::size_t rows, int
   }
   prices.seconds = fit(relative);
   std::vector<double> errors;
+  errors.reserve(relative.size());
   for (const PartCounts& counts : relative) errors.push_back(std::fabs(prices.of(counts) - 1));
   prices.error = median(errors);
   prices.worst_error = std::ranges::max(errors);
