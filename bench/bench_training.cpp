@@ -332,8 +332,8 @@ TrainingBench bench_training(const TrainingBenchOptions& options, const Observer
   bench.simd = simd_target_name();
   bench.threads = threads();
   DenseGemm yardstick(1024, threads());
-  std::vector<double> rates;
-  for (int r = 0; r < options.repeat; ++r) rates.push_back(yardstick.fma_rate());
+  std::vector<double> rates(static_cast<std::size_t>(options.repeat));
+  for (double& rate : rates) rate = yardstick.fma_rate();
   bench.dense_fma_rate = median(std::move(rates));
   bench_inference(options, observer, bench);
   bench_steps(options, observer, bench);

@@ -62,7 +62,7 @@ class Axis {
                                              {1, 2, 5},
                                              {1}}) {
       std::vector<double> found;
-      for (double decade = std::floor(low_); decade <= high_; ++decade)
+      for (int decade = static_cast<int>(std::floor(low_)); decade <= high_; ++decade)
         for (const double step : steps)
           if (const double v = step * std::pow(10, decade); share(v) >= -1e-9 && share(v) <= 1 + 1e-9)
             found.push_back(v);
@@ -122,8 +122,9 @@ void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::
   for (const PlotPoint& p : points) {
     fmt::format_to(Out(along), "{:.1f},{:.1f} ", frame.x(p.x), frame.y(p.y));
     fmt::format_to(Out(there), "{:.1f},{:.1f} ", frame.x(p.x), frame.y(p.high));
-    back = fmt::format("{:.1f},{:.1f} ", frame.x(p.x), frame.y(p.low)) + back;
   }
+  for (auto p = points.rbegin(); p != points.rend(); ++p)
+    fmt::format_to(Out(back), "{:.1f},{:.1f} ", frame.x(p->x), frame.y(p->low));
   fmt::format_to(Out(svg),
                  "<polygon points=\"{0}{1}\" fill=\"{2}\" opacity=\"0.18\"/>\n"
                  "<polyline points=\"{3}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"2\"/>\n",
