@@ -9,6 +9,7 @@
 #include "base/system.h"
 #include "filigree/bench.h"
 #include "filigree/compress.h"
+#include "infer/time_model.h"
 #include "workplace.h"
 
 namespace filigree {
@@ -140,10 +141,8 @@ class Contest {
           const std::size_t first =
               static_cast<std::size_t>(turn + 1) * count % (static_cast<std::size_t>(rows.rows) - count + 1);
           const MakeLoader loader = loader_of(rows, first, count, one.plan->impl());
-          one.plan->impl().run(count, loader, {});  // brings its weights back into the caches
-          const double start = seconds_now();
-          one.plan->impl().run(count, loader, {});
-          if (turn >= 0) one.times[size].push_back(seconds_now() - start);
+          const double seconds = warm_seconds([&] { one.plan->impl().run(count, loader, {}); });
+          if (turn >= 0) one.times[size].push_back(seconds);
         }
     }
     for (Contestant& one : contestants_) {

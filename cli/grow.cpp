@@ -76,13 +76,7 @@ int run_grow(GrowArguments& arguments, const Context& context) {
   TrainView view(common.quiet, false);
   try {
     const TrainRun run = grow(data, start.options, start.growth, directory, view.observer(context.stop));
-    if (data.test_rows() > 0)
-      print_line(common, "test",
-                 fmt::format("{:.2f} % of {} rows right, loss {:.4f}", 100 * run.test_accuracy,
-                             with_commas(data.test_rows()), run.test_loss));
-    print_line(common, "network",
-               fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network),
-                           with_commas(run.connections), 100 * run.sparsity));
+    print_outcome(common, run, data);
     print_line(common, "written",
                fmt::format("{}: model.safetensors; a run for each stage", directory.path.string()));
     common.write_json({{"network", run.options.network},

@@ -47,13 +47,7 @@ TrainConfig settings_of(const TrainArguments& arguments) {
 
 void print_summary(const Common& common, const TrainRun& run, const Data& data,
                    const std::string& directory) {
-  if (!std::isnan(run.test_accuracy))
-    print_line(common, "test",
-               fmt::format("{:.2f} % of {} rows right, loss {:.4f}", 100 * run.test_accuracy,
-                           with_commas(data.test_rows()), run.test_loss));
-  print_line(common, "network",
-             fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network),
-                         with_commas(run.connections), 100 * run.sparsity));
+  print_outcome(common, run, data);
   std::string layers;
   for (const LayerReport& layer : run.layers)
     layers += (layers.empty() ? "" : " + ") + with_commas(layer.connections);

@@ -115,4 +115,14 @@ nlohmann::json to_json(const EpochReport& e) {
           {"samples_per_second", e.samples_per_second}};
 }
 
+void print_outcome(const Common& common, const TrainRun& run, const Data& data) {
+  if (!std::isnan(run.test_accuracy))
+    print_line(common, "test",
+               fmt::format("{:.2f} % of {} rows right, loss {:.4f}", 100 * run.test_accuracy,
+                           with_commas(data.test_rows()), run.test_loss));
+  print_line(common, "network",
+             fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network),
+                         with_commas(run.connections), 100 * run.sparsity));
+}
+
 }  // namespace filigree::cli

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/command.h"
 #include "filigree/train.h"
 
 namespace filigree::cli {
@@ -28,5 +29,7 @@ class TrainView {
 
 std::string shape_text(const std::vector<Index>& network);  // "784-256-10"
 nlohmann::json to_json(const EpochReport& epoch);
+// How right the network is, how large and how sparse.
+void print_outcome(const Common& common, const TrainRun& run, const Data& data);
 
 }  // namespace filigree::cli

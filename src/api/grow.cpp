@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "filigree/compress.h"
 #include "filigree/runtime.h"
+#include "io/atomic_file.h"
 #include "io/source.h"
 #include "train/grow.h"
 #include "train/start.h"
@@ -149,11 +150,7 @@ TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growt
   if (!directory.resume && std::filesystem::exists(directory.path / kGrowth))
     fail("{}: holds a run already; resume that one, or choose another directory", directory.path.string());
   check_growth(data, options, growth, directory);
-  if (!directory.resume) {
-    std::error_code error;
-    std::filesystem::create_directories(directory.path, error);
-    if (error) fail("{}: cannot be made: {}", directory.path.string(), error.message());
-  }
+  if (!directory.resume) make_directory(directory.path);
   Growth noted = growth;
   noted.begin = [&](const std::string& stage, const std::vector<Index>& network, Offset connections) {
     if (!std::filesystem::exists(directory.path / kGrowth)) {

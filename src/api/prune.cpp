@@ -11,6 +11,7 @@
 #include "filigree/compress.h"
 #include "filigree/plan.h"
 #include "filigree/runtime.h"
+#include "io/atomic_file.h"
 #include "io/source.h"
 #include "train/start.h"
 #include "train/trainer.h"
@@ -65,9 +66,7 @@ void check_free(const std::filesystem::path& path) {
 }
 
 void begin_directory(const Network& network, const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) fail("{}: cannot be made: {}", path.string(), error.message());
+  make_directory(path);
   save(network, path / kOriginal);
 }
 

@@ -14,6 +14,7 @@
 #include "api/data_impl.h"
 #include "base/error.h"
 #include "filigree/runtime.h"
+#include "io/atomic_file.h"
 #include "io/source.h"
 #include "report/plot.h"
 #include "train/topology.h"
@@ -238,9 +239,7 @@ SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirect
   if (data.test_rows() == 0) fail("a sweep needs test rows, and the data has none");
   const std::vector<SweepPoint> plan = planned(options);
   for (const SweepPoint& point : plan) training_of(point, options);
-  std::error_code error;
-  std::filesystem::create_directories(directory.path, error);
-  if (error) fail("{}: cannot be made: {}", directory.path.string(), error.message());
+  make_directory(directory.path);
   const std::filesystem::path csv = directory.path / kCsv;
   if (!directory.resume && std::filesystem::exists(csv))
     fail("{}: holds a sweep already; resume that one, or choose another directory", directory.path.string());

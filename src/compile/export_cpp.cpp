@@ -202,10 +202,9 @@ std::vector<double> forward(const std::vector<Layer>& layers, std::vector<double
 }
 
 // Rows around what the network was made for, and what the model itself, not the code, makes of them.
-std::string test_text(const Model& model, const std::string& name, const std::string& source_name) {
+std::string test_text(const Model& wide, const std::string& name, const std::string& source_name) {
   constexpr double kNearby = 5;  // deviations
   Random random(1);
-  const Model wide = expanded(model);
   std::vector<float> inputs, expected;
   for (int row = 0; row < kTestRows; ++row) {
     std::vector<double> scaled;
@@ -304,7 +303,7 @@ ExportedCode export_cpp(const Model& model, const std::string& name, const std::
                    : l % 2 == 0           ? "a"
                                           : "b");
   code += "}\n";
-  result.test = test_text(model, name, source_name);
+  result.test = test_text(wide, name, source_name);
   return result;
 }
 

@@ -192,4 +192,10 @@ void AtomicFile::commit() {
   state_->commit();
 }
 
+void make_directory(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) fail("{}: cannot be made: {}", path.string(), error.message());
+}
+
 }  // namespace filigree

@@ -28,4 +28,7 @@ class AtomicFile {
   std::unique_ptr<State> state_;
 };
 
+// With those above it; one that exists is fine. An Error names it and the reason.
+void make_directory(const std::filesystem::path& path);
+
 }  // namespace filigree

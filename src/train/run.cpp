@@ -91,9 +91,7 @@ class Run {
                        const Model* network) {
     if (!files.resume) {
       if (!files.directory.empty()) {
-        std::error_code error;
-        std::filesystem::create_directories(files.directory, error);
-        if (error) fail("{}: cannot be made: {}", files.directory.string(), error.message());
+        make_directory(files.directory);
         if (std::filesystem::exists(checkpoint_path(files)))
           fail("{}: holds a run already; resume that one, or choose another directory",
                files.directory.string());
