@@ -69,6 +69,7 @@ ActivationBench bench_activations(const Network& network, const Data& data, int 
     fail("the network has {} inputs, but {} has {} features", ready.input_map.columns(), dataset.name,
          rows.features);
   if (rows.rows < kPanelRows) fail("{} has {} rows, but {} are needed", dataset.name, rows.rows, kPanelRows);
+  if (ready.layers == nullptr) fail("{}: a mixture of experts is not taken row by row", network.describe());
   if (!RowPlan::possible(*ready.layers)) fail("a layer is too large to be taken row by row");
   ActivationBench bench{count_zeros(ready, rows, observer)};
   const RowPlan by_row(*ready.layers);

@@ -49,6 +49,14 @@ void complain(const std::string& message) {
   std::fputs(("filigree: " + message + "\n").c_str(), stderr);
 }
 
+CLI::Option* add_exit_threshold(CLI::App& app, double& threshold) {
+  return app
+      .add_option("--exit-threshold", threshold,
+                  "rows leave by the first exit that is surer than this, from 0 to 1 [1: none]")
+      ->type_name("P")
+      ->check(CLI::Range(0.0, 1.0));
+}
+
 CLI::Validator whole_number() {
   return CLI::Validator(
       [](std::string& text) {

@@ -79,7 +79,8 @@ struct DataArguments {
 
 // Options in forms that CLI11 does not check by itself.
 void add_bytes_option(CLI::App& app, std::uint64_t& bytes);  // --memory-limit 12GiB
-CLI::Validator whole_number();                               // 0 … 2^64 - 1
+CLI::Option* add_exit_threshold(CLI::App& app, double& threshold);
+CLI::Validator whole_number();  // 0 … 2^64 - 1
 
 // "-" is standard output. Throws Error if the file's directory is not there.
 std::string output_file(const std::string& path);

@@ -40,6 +40,8 @@ int run_compile(CompileArguments& arguments, const Context& context) {
                   result.connections_before == 0 ? 100.0
                                                  : 100.0 * static_cast<double>(result.connections_after) /
                                                        static_cast<double>(result.connections_before)));
+  if (!network.exits().empty())
+    print_line(arguments.common, "exits", "are left out: a compiled network takes every row to its end");
   if (!arguments.out.empty()) {
     save(result.network, arguments.out);
     print_line(arguments.common, "written", arguments.out);

@@ -1,10 +1,12 @@
 // filigree eval: how well a model does on a data set.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "filigree/exits.h"
 #include "filigree/train.h"
 
 namespace filigree::cli {
@@ -16,13 +18,75 @@ struct EvalArguments {
   ModelArguments model;
   DataArguments data;
   std::string part = "test";
+  double exit_threshold = 1;
+  bool exit_curve = false;
+  std::string plot;
 };
+
+std::string rows_by_exit_text(const std::vector<Offset>& rows, const std::vector<ExitInfo>& exits) {
+  std::string text;
+  for (std::size_t e = 0; e < rows.size(); ++e)
+    text += e < exits.size() && rows.size() > 1
+                ? fmt::format("{} behind layer {}, ", with_commas(rows[e]), exits[e].after)
+                : fmt::format("{} at the end", with_commas(rows[e]));
+  return text;
+}
+
+int run_exit_curve(EvalArguments& arguments, const Network& network, Part part, const Context& context) {
+  const Common& common = arguments.common;
+  const std::string plot = arguments.plot.empty() ? "" : output_file(arguments.plot);
+  std::string described;
+  ExitCurve curve;
+  {
+    ProgressDisplay display(common.quiet);
+    const Observer observer = display.observer(context.stop);
+    const Data data = load_data(arguments.data.options, observer);
+    described = data.describe();
+    curve = exit_curve(network, data, default_exit_thresholds(), part, 5, observer);
+  }
+  const ExitPoint& whole = curve.points.back();
+  print_line(common, "network", network.describe());
+  print_line(common, "data", described);
+  print_line(common, "rows", fmt::format("{} of the {} part", with_commas(curve.rows), arguments.part));
+  if (!common.quiet) {
+    fmt::print("\n{:>9} {:>10} {:>15} {:>9} {:>12} {:>9}  {}\n", "threshold", "accuracy", "connections/row",
+               "of all", "time", "faster by", "rows that left behind each exit, and at the end");
+    for (const ExitPoint& point : curve.points) {
+      const Evaluation& e = point.evaluation;
+      fmt::print("{:>9g} {:>8.2f} % {:>15} {:>7.1f} % {:>12} {:>8.2f}x  {}\n", point.threshold,
+                 100 * e.accuracy, with_commas(static_cast<std::int64_t>(e.connections_per_row + 0.5)),
+                 100 * e.connections_per_row / whole.evaluation.connections_per_row,
+                 short_seconds(point.seconds), whole.seconds / point.seconds, fmt::join(e.rows_by_exit, " "));
+    }
+  }
+  if (!plot.empty()) {
+    write_exit_plot(plot, curve, fmt::format("early exits of {}", network.describe()));
+    print_line(common, "written", plot);
+  }
+  nlohmann::json points = nlohmann::json::array();
+  for (const ExitPoint& point : curve.points)
+    points.push_back({{"threshold", point.threshold},
+                      {"accuracy", point.evaluation.accuracy},
+                      {"connections_per_row", point.evaluation.connections_per_row},
+                      {"rows_by_exit", point.evaluation.rows_by_exit},
+                      {"seconds", point.seconds},
+                      {"fastest", point.fastest},
+                      {"slowest", point.slowest}});
+  common.write_json({{"network", network.describe()},
+                     {"data", described},
+                     {"part", arguments.part},
+                     {"rows", curve.rows},
+                     {"points", points},
+                     {"threads", threads()}});
+  return 0;
+}
 
 int run_eval(EvalArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
   const Network network = arguments.model.load();
   const Part part = arguments.part == "train" ? Part::train : Part::test;
+  if (arguments.exit_curve) return run_exit_curve(arguments, network, part, context);
   std::string described;
   Evaluation evaluation;
   {
@@ -30,7 +94,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
     const Observer observer = display.observer(context.stop);
     const Data data = load_data(arguments.data.options, observer);
     described = data.describe();
-    evaluation = evaluate(network, data, part, observer);
+    evaluation = evaluate(network, data, part, observer, {arguments.exit_threshold});
   }
   Index wrong = 0;
   std::string by_class;
@@ -47,6 +111,11 @@ int run_eval(EvalArguments& arguments, const Context& context) {
   constexpr std::size_t kShownClasses = 30;
   if (evaluation.rows_by_class.size() <= kShownClasses)
     print_line(common, "wrong", fmt::format("{} (by class)", by_class));
+  if (!network.exits().empty() && arguments.exit_threshold < 1)
+    print_line(common, "left", rows_by_exit_text(evaluation.rows_by_exit, network.exits()));
+  print_line(common, "computed",
+             fmt::format("{} connections a row",
+                         with_commas(static_cast<std::int64_t>(evaluation.connections_per_row + 0.5))));
   print_line(common, "time",
              fmt::format("{}, {}rows/s, {}", short_seconds(evaluation.seconds),
                          short_rate(evaluation.rows / evaluation.seconds), threads_text(threads())));
@@ -59,6 +128,8 @@ int run_eval(EvalArguments& arguments, const Context& context) {
                      {"wrong", wrong},
                      {"wrong_by_class", evaluation.wrong_by_class},
                      {"rows_by_class", evaluation.rows_by_class},
+                     {"connections_per_row", evaluation.connections_per_row},
+                     {"rows_by_exit", evaluation.rows_by_exit},
                      {"seconds", evaluation.seconds},
                      {"threads", threads()}});
   return 0;
@@ -73,6 +144,12 @@ Run add_eval(CLI::App& app) {
   arguments->data.add_to(*command)->required();
   command->add_option("--part", arguments->part, "which rows: train or test [test]")
       ->check(CLI::IsMember({"train", "test"}));
+  CLI::Option* threshold = add_exit_threshold(*command, arguments->exit_threshold);
+  CLI::Option* curve =
+      command
+          ->add_flag("--exit-curve", arguments->exit_curve, "accuracy, connections and time over thresholds")
+          ->excludes(threshold);
+  command->add_option("--plot", arguments->plot, "the curve as SVG")->type_name("FILE")->needs(curve);
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_eval(*arguments, context); };
 }

@@ -45,7 +45,7 @@ int run_info(InfoArguments& arguments, const Context& context) {
   for (Index l = 0; l < network.layers(); ++l) {
     if (context.stop.stop_requested()) throw Cancelled();
     const LayerInfo& layer = infos.emplace_back(network.layer_info(l));
-    connections += layer.connections;
+    connections += layer.connections + layer.gate_connections;
     layers.push_back({{"inputs", layer.inputs},
                       {"outputs", layer.outputs},
                       {"connections", layer.connections},
@@ -57,14 +57,29 @@ int run_info(InfoArguments& arguments, const Context& context) {
                       {"largest_weight", layer.largest_weight},
                       {"activation", activation_name(layer.activation)},
                       {"cap", layer.cap},
-                      {"slope", layer.slope}});
+                      {"slope", layer.slope},
+                      {"experts", layer.experts},
+                      {"active_experts", layer.active_experts},
+                      {"gate_connections", layer.gate_connections}});
   }
+  nlohmann::json exits = nlohmann::json::array();
+  for (const ExitInfo& exit : network.exits())
+    exits.push_back({{"after", exit.after}, {"connections", exit.connections}});
   print_line(common, "network", network.describe());
   print_line(common, "shape",
              fmt::format("{} inputs, {} layers, {} outputs{}", with_commas(network.inputs()),
                          with_commas(network.layers()), with_commas(network.outputs()),
                          network.compiled() ? " (compiled: mapped onto fewer)" : ""));
   print_line(common, "connections", with_commas(connections));
+  for (const ExitInfo& exit : network.exits())
+    print_line(common, "exit",
+               fmt::format("behind layer {}: {} connections", exit.after, with_commas(exit.connections)));
+  for (std::size_t l = 0; l < infos.size(); ++l)
+    if (infos[l].experts > 1)
+      print_line(
+          common, "mixture",
+          fmt::format("layer {}: {} experts, {} for a row, a gate of {} connections", l + 1, infos[l].experts,
+                      infos[l].active_experts, with_commas(infos[l].gate_connections)));
   if (network.scales_inputs()) print_line(common, "inputs", "are scaled by the model: give raw values");
   if (!network.loss().empty()) print_line(common, "loss", network.loss());
   if (!common.quiet) {
@@ -94,6 +109,7 @@ int run_info(InfoArguments& arguments, const Context& context) {
                      {"scales_inputs", network.scales_inputs()},
                      {"loss", network.loss()},
                      {"class_labels", network.class_labels()},
+                     {"exits", exits},
                      {"layers", layers}});
   return 0;
 }

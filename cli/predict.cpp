@@ -17,6 +17,7 @@ struct PredictArguments {
   ModelArguments model;
   std::string input, out;
   bool raw = false;
+  double exit_threshold = 1;
 };
 
 int run_predict(PredictArguments& arguments, const Context& context) {
@@ -33,7 +34,7 @@ int run_predict(PredictArguments& arguments, const Context& context) {
     if (inputs.columns != network.inputs())
       throw Error(fmt::format("{}: rows of {} values, but the network has {} inputs", arguments.input,
                               inputs.columns, network.inputs()));
-    predictions = predict(network, inputs, arguments.raw, observer);
+    predictions = predict(network, inputs, arguments.raw, observer, {arguments.exit_threshold});
   }
   write_predictions(out, predictions);
   print_line(common, "rows", with_commas(predictions.rows));
@@ -60,6 +61,7 @@ Run add_predict(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   command->add_flag("--raw", arguments->raw, "the network's outputs instead of probabilities");
+  add_exit_threshold(*command, arguments->exit_threshold);
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_predict(*arguments, context); };
 }

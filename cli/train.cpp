@@ -48,10 +48,16 @@ TrainConfig settings_of(const TrainArguments& arguments) {
 void print_summary(const Common& common, const TrainRun& run, const Data& data,
                    const std::string& directory) {
   print_outcome(common, run, data);
-  std::string layers;
-  for (const LayerReport& layer : run.layers)
-    layers += (layers.empty() ? "" : " + ") + with_commas(layer.connections);
-  print_line(common, "layers", layers);
+  constexpr std::pair<const char*, LayerRole> kRoles[] = {{"layers", LayerRole::chain},
+                                                          {"experts", LayerRole::expert},
+                                                          {"gates", LayerRole::gate},
+                                                          {"exits", LayerRole::exit}};
+  for (const auto& [name, role] : kRoles) {
+    std::string text;
+    for (const LayerReport& layer : run.layers)
+      if (layer.role == role) text += (text.empty() ? "" : " + ") + with_commas(layer.connections);
+    if (!text.empty()) print_line(common, name, text);
+  }
   print_line(common, "time",
              fmt::format("{} for {} epoch{}{}, {:.1f} % of it evolution", short_seconds(run.seconds),
                          run.epochs.size(), run.epochs.size() == 1 ? "" : "s",
@@ -112,6 +118,16 @@ std::string sparsity_text(const TrainOptions& options) {
   return fmt::format("{:g} % sparse", 100 * options.sparsity);
 }
 
+std::string branches_text(const TrainOptions& options) {
+  std::string text;
+  if (!options.mixtures.empty())
+    text += fmt::format(", {} of {} experts in hidden layer {}", options.active_experts, options.experts,
+                        fmt::join(options.mixtures, ", "));
+  if (!options.exits.empty())
+    text += fmt::format(", exits behind hidden layer {}", fmt::join(options.exits, ", "));
+  return text;
+}
+
 std::string evolution_text(const TrainOptions& options) {
   if (options.evolve == Evolve::none || options.dense) return "with a fixed topology";
   if (options.evolve == Evolve::prune) return fmt::format("pruned: {}", pruning_text(options));
@@ -135,10 +151,11 @@ int run_train(TrainArguments& arguments, const Context& context) {
   print_line(common, "data", data.describe());
   print_line(common, "network",
              arguments.start.empty()
-                 ? fmt::format("{}, {}", shape_text(options.network),
+                 ? fmt::format("{}, {}{}", shape_text(options.network),
                                options.dense
                                    ? "dense"
-                                   : fmt::format("{}, {}", sparsity_text(options), evolution_text(options)))
+                                   : fmt::format("{}, {}", sparsity_text(options), evolution_text(options)),
+                               branches_text(options))
                  : fmt::format("{}, {}", arguments.start, evolution_text(options)));
   print_line(common, "machine", fmt::format("{}, {}", processor_name(), threads_text(threads())));
   if (!common.quiet) std::fflush(stdout);

@@ -3,6 +3,7 @@
 
 #include "filigree/challenge.h"
 #include "filigree/compress.h"
+#include "filigree/exits.h"
 #include "filigree/export.h"
 #include "filigree/fetch.h"
 #include "filigree/network.h"

@@ -34,6 +34,15 @@ struct LayerInfo {
   bool uniform = false;  // all weights are the same
   Activation activation = Activation::relu;
   float cap = 0, slope = 0;
+  // Of a mixture of experts, each with `outputs` neurons; connections are those of all of them.
+  Index experts = 1, active_experts = 1;
+  Offset gate_connections = 0;
+};
+
+// A head behind a layer by which rows may leave, if it is sure enough of what they are.
+struct ExitInfo {
+  Index after = 0;  // layers
+  Offset connections = 0;
 };
 
 // A network that cannot be changed; copies share it.
@@ -50,6 +59,7 @@ class Network {
   bool scales_inputs() const;  // users give raw values
   std::string loss() const;    // what it was trained for: "cross-entropy", "mse", or "" if it does not say
   std::vector<Index> class_labels() const;  // what its training data called each output; empty: 0, 1, …
+  std::vector<ExitInfo> exits() const;
   LayerInfo layer_info(Index layer) const;
   const Impl& impl() const { return *impl_; }
 

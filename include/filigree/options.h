@@ -49,6 +49,15 @@ struct TrainOptions {
   HiddenActivation activation = HiddenActivation::relu;
   double slope = 0.1;  // of leaky_relu below zero; all_relu alternates its sign from layer to layer
   Scaling scaling = Scaling::standard;  // of inputs: mean 0 and variance 1, largest magnitude 1, as they are
+  std::vector<Index> exits =
+      {};                     // hidden layers, counted from 1, behind which a head may end the computation
+  double exit_weight = 0.3;   // of each head's loss
+  double exit_density = 0.2;  // share of a head's weights that exist
+  std::vector<Index> mixtures =
+      {};                    // hidden layers that are mixtures of experts, each like the layer it stands for
+  Index experts = 8;         // of each mixture
+  Index active_experts = 2;  // of those, how many a row goes to
+  double balance = 0.01;     // weight of the loss that spreads rows evenly over the experts
 
   // How the topology evolves.
   Evolve evolve = Evolve::rigl;
@@ -201,6 +210,13 @@ void for_each_setting(Options& o, Visit&& visit) {
   visit("activation", o.activation);
   visit("slope", o.slope);
   visit("scaling", o.scaling);
+  visit("exits", o.exits);
+  visit("exit-weight", o.exit_weight);
+  visit("exit-density", o.exit_density);
+  visit("mixtures", o.mixtures);
+  visit("experts", o.experts);
+  visit("active-experts", o.active_experts);
+  visit("balance", o.balance);
   visit("evolve", o.evolve);
   visit("update-every", o.update_every);
   visit("drop-fraction", o.drop_fraction);

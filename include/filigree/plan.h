@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "filigree/network.h"
+#include "filigree/reports.h"
 
 namespace filigree {
 
@@ -24,7 +25,8 @@ struct CompileResult {
   Offset connections_after = 0;
 };
 
-// The exact passes: what the network computes stays the same, up to the order of summation.
+// The exact passes: what the network computes stays the same, up to the order of summation. Exits are left
+// out; mixtures of experts cannot be compiled.
 CompileResult compile_network(const Network& network, const Observer& observer = {});
 
 class Plan {
@@ -36,15 +38,26 @@ class Plan {
   Index outputs() const;
   // `inputs` holds rows × inputs() values, row-major, as they come: a model that scales its inputs does so
   // itself. The result holds rows × outputs().
-  std::vector<float> run(std::span<const float> inputs, const Observer& observer = {}) const;
-  std::vector<float> run(std::span<const std::uint8_t> inputs, const Observer& observer = {}) const;
+  // What the rows took is added to `work`, unless that is null.
+  std::vector<float> run(std::span<const float> inputs, const Observer& observer = {},
+                         RunWork* work = nullptr) const;
+  std::vector<float> run(std::span<const std::uint8_t> inputs, const Observer& observer = {},
+                         RunWork* work = nullptr) const;
   const Impl& impl() const { return *impl_; }
 
  private:
   std::shared_ptr<const Impl> impl_;
 };
 
-// Compiles a network and packs it for this machine.
-Plan compile(const Network& network, const Observer& observer = {});
+struct PlanOptions {
+  // Rows leave by the first exit whose largest probability is above this (largest output, of a network
+  // trained with mse), with the outputs of its head; 1: all rows go to the end.
+  double exit_threshold = 1;
+};
+
+// Compiles a network and packs it for this machine. Networks with mixtures, and with exits that rows may
+// leave by, are packed as they are. Throws std::invalid_argument if a threshold is given for a network
+// without exits.
+Plan compile(const Network& network, const Observer& observer = {}, const PlanOptions& options = {});
 
 }  // namespace filigree

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "filigree/network.h"
+#include "filigree/plan.h"
 
 namespace filigree {
 
@@ -37,7 +37,7 @@ struct Predictions {
 // themselves of one trained with mean squared error. Of a network that does not say what it was trained for,
 // and if `raw`, the outputs.
 Predictions predict(const Network& network, const InputTable& inputs, bool raw = false,
-                    const Observer& observer = {});
+                    const Observer& observer = {}, const PlanOptions& options = {});
 
 // A name that ends in .npy or .npy.gz: the values as float32. Any other: CSV with a header, class,p0,p1,…
 // (y0,y1,… for outputs that are no probabilities; the numbers are the classes' labels).

@@ -5,14 +5,27 @@
 #include <cstdint>
 #include <functional>
 #include <stop_token>
+#include <vector>
 
 #include "filigree/vocabulary.h"
 
 namespace filigree {
 
+// What rows took on their way through a network.
+struct RunWork {
+  Offset connections = 0;                 // multiplied with, over all rows
+  std::vector<Offset> rows_by_exit = {};  // that left by each exit; the last place is the network's end
+};
+
+// Chain layers lead from one level of neurons to the next, the first one from the inputs, level 0. The
+// experts of a mixture lead side by side from one level to the next. Gates and exits read a level; no layer
+// reads them, and they come after all others.
+enum class LayerRole : std::uint8_t { chain, expert, gate, exit };
+
 struct LayerReport {
   Index inputs = 0, outputs = 0;
   Offset connections = 0;
+  LayerRole role = LayerRole::chain;
 };
 
 struct EpochReport {

@@ -11,6 +11,7 @@
 
 #include "filigree/network.h"
 #include "filigree/options.h"
+#include "filigree/plan.h"
 #include "filigree/reports.h"
 
 namespace filigree {
@@ -88,9 +89,11 @@ struct Evaluation {
   double loss = 0;  // softmax cross-entropy of the outputs, or mean squared error of sigmoid outputs
   double seconds = 0;
   std::vector<Index> wrong_by_class, rows_by_class;
+  double connections_per_row = 0;         // computed, on average
+  std::vector<Offset> rows_by_exit = {};  // see RunWork
 };
 enum class Part { train, test };
 Evaluation evaluate(const Network& network, const Data& data, Part part = Part::test,
-                    const Observer& observer = {});
+                    const Observer& observer = {}, const PlanOptions& options = {});
 
 }  // namespace filigree

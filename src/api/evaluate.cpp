@@ -75,14 +75,15 @@ double squared_error(std::span<const float> outputs, std::size_t label) {
 
 }  // namespace
 
-Evaluation evaluate(const Network& network, const Data& data, Part part, const Observer& observer) {
+Evaluation evaluate(const Network& network, const Data& data, Part part, const Observer& observer,
+                    const PlanOptions& options) {
   const DataRows& rows = part == Part::train ? data.impl().dataset.train : data.impl().dataset.test;
   check_fit(network, data, rows, part == Part::train ? "training" : "test");
   const std::vector<Index> output_of_class = outputs_for(network, data.impl().dataset);
   const auto output_of_row = [&](std::size_t row) {
     return output_of_class[static_cast<std::size_t>(rows.label[row])];
   };
-  const Plan plan = compile(network, observer);
+  const Plan plan = compile(network, observer, options);
   const bool mse = network.impl().loss == word(Loss::mse);
   const auto total = static_cast<std::size_t>(rows.rows), width = static_cast<std::size_t>(plan.outputs());
   const std::size_t batch =
@@ -92,12 +93,13 @@ Evaluation evaluate(const Network& network, const Data& data, Part part, const O
   result.rows = rows.rows;
   result.wrong_by_class.assign(width, 0);
   result.rows_by_class.assign(width, 0);
+  RunWork work;
   Offset right_rows = 0;
   double loss = 0;
   for (std::size_t first = 0; first < total; first += batch) {
     const std::size_t count = std::min(batch, total - first);
     const double start = seconds_now();
-    const auto outputs = plan.impl().run(count, loader_of(rows, first, count, plan.impl()), observer);
+    const auto outputs = plan.impl().run(count, loader_of(rows, first, count, plan.impl()), observer, &work);
     result.seconds += seconds_now() - start;
     std::vector<double> row_loss(count);  // added up in the order of rows, whatever the threads
     std::vector<char> right(count);
@@ -119,6 +121,8 @@ Evaluation evaluate(const Network& network, const Data& data, Part part, const O
   }
   result.accuracy = static_cast<double>(right_rows) / static_cast<double>(total);
   result.loss = loss / static_cast<double>(total);
+  result.connections_per_row = static_cast<double>(work.connections) / static_cast<double>(total);
+  result.rows_by_exit = std::move(work.rows_by_exit);
   return result;
 }
 

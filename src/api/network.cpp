@@ -48,12 +48,24 @@ std::vector<Index> Network::class_labels() const {
   return impl_->class_label;
 }
 
+std::vector<ExitInfo> Network::exits() const {
+  std::vector<ExitInfo> infos;
+  for (const ExitHead& exit : impl_->exits) infos.push_back({exit.after, exit.layer.weights.nnz()});
+  return infos;
+}
+
 LayerInfo Network::layer_info(Index l) const {
   if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
-  const Layer layer = impl_->source->layer(l);
+  Layer layer = impl_->source->layer(l);
   LayerInfo info;
   info.inputs = layer.inputs();
   info.outputs = layer.outputs();
+  if (layer.gate) {
+    info.experts = layer.experts();
+    info.active_experts = layer.gate->active;
+    info.gate_connections = layer.gate->weights.nnz();
+    layer.gate.reset();  // what follows is of all experts' neurons
+  }
   info.connections = layer.weights.nnz();
   info.activation = layer.activation;
   info.cap = layer.cap;
@@ -116,17 +128,17 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
 
 Network from_model(Model model, const std::string& description) {
   auto source = std::make_shared<MemoryLayers>(std::move(model.layers), description);
-  return Network(std::make_shared<Network::Impl>(
-      Network::Impl{std::move(source), std::move(model.input_of), std::move(model.output_of),
-                    std::move(model.output_constant), std::move(model.input_mean),
-                    std::move(model.input_scale), std::move(model.loss), std::move(model.class_label)}));
+  return Network(std::make_shared<Network::Impl>(Network::Impl{
+      std::move(source), std::move(model.input_of), std::move(model.output_of),
+      std::move(model.output_constant), std::move(model.input_mean), std::move(model.input_scale),
+      std::move(model.loss), std::move(model.class_label), std::move(model.exits)}));
 }
 
 Model to_model(const Network& network, const Observer& observer) {
   const Network::Impl& impl = network.impl();
   Model model{
-      {},        impl.input_of,   impl.output_of, impl.output_constant, impl.input_mean, impl.input_scale,
-      impl.loss, impl.class_label};
+      {},        impl.input_of,    impl.output_of, impl.output_constant, impl.input_mean, impl.input_scale,
+      impl.loss, impl.class_label, impl.exits};
   for (Index l = 0; l < network.layers(); ++l) {
     observer.check_stop();
     observer.report("layers", l, network.layers(), "layers");

@@ -21,6 +21,7 @@ struct Network::Impl {
   std::vector<float> input_mean = {}, input_scale = {};
   std::string loss = {};
   std::vector<Index> class_label = {};
+  std::vector<ExitHead> exits = {};
 };
 
 // All of a network, and back.

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <stdexcept>
 
 #include "api/network_impl.h"
 #include "api/plan_impl.h"
 #include "base/error.h"
 #include "compile/compile.h"
 #include "compile/plan.h"
+#include "filigree/options.h"
 #include "infer/executor.h"
 
 namespace filigree {
@@ -69,8 +72,8 @@ InputRows sparse_rows(std::span<const float> dense, Index width) {
 bool better_sparse(const Plan::Impl& plan, std::span<const float> inputs) {
   constexpr Index kDeep = 16;
   constexpr std::size_t kLooks = 4096;
-  if (plan.scaled() || !plan.layers->keeps_zero() || plan.layers->layers() < kDeep ||
-      plan.input_map.columns() > static_cast<std::size_t>(kMaxInputColumns))
+  if (plan.layers == nullptr || plan.scaled() || !plan.layers->keeps_zero() ||
+      plan.layers->layers() < kDeep || plan.input_map.columns() > static_cast<std::size_t>(kMaxInputColumns))
     return false;
   const std::size_t step = inputs.size() / kLooks + 1;
   std::size_t looks = 0, zeros = 0;
@@ -123,13 +126,41 @@ CompileResult compile_network(const Network& network, const Observer& observer) 
   return {std::move(result), std::move(passes), compiled.original_connections, after};
 }
 
-Plan compile(const Network& network, const Observer& observer) {
+namespace {
+
+// As it is: for rows that go different ways.
+Plan routed_plan(const Network& network, double threshold) {
+  const Network::Impl& impl = network.impl();
+  if (!impl.input_of.empty())
+    fail("{}: a compiled network has neither exits nor mixtures", network.describe());
+  auto routed =
+      std::make_unique<RoutedPlan>(*impl.source, impl.exits, threshold, impl.loss != word(Loss::mse));
+  std::vector<Index> inputs(static_cast<std::size_t>(network.inputs())), outputs(routed->outputs());
+  std::iota(inputs.begin(), inputs.end(), 0);
+  std::iota(outputs.begin(), outputs.end(), 0);
+  std::vector<float> constants(outputs.size(), 0.0f);
+  return Plan(std::make_shared<Plan::Impl>(
+      Plan::Impl{nullptr, std::move(routed), InputMap(std::move(inputs), network.inputs()),
+                 std::move(outputs), std::move(constants), impl.input_mean, impl.input_scale}));
+}
+
+}  // namespace
+
+Plan compile(const Network& network, const Observer& observer, const PlanOptions& options) {
+  if (!(options.exit_threshold >= 0 && options.exit_threshold <= 1))
+    throw std::invalid_argument(
+        fmt::format("an exit threshold of {}, but it must be from 0 to 1", options.exit_threshold));
+  if (options.exit_threshold < 1 && network.impl().exits.empty())
+    throw std::invalid_argument(
+        fmt::format("{}: the network has no exits; train one with --exits", network.describe()));
+  if (options.exit_threshold < 1 || network.impl().source->mixes())
+    return routed_plan(network, options.exit_threshold);
   CompiledNetwork compiled = compile_with_maps(network, observer);
   InputMap map(std::move(compiled.input_of), compiled.layers.front().inputs());
   auto layers = plan_compiled(compiled, observer);
   return Plan(std::make_shared<Plan::Impl>(Plan::Impl{
-      std::move(layers), std::move(map), std::move(compiled.output_of), std::move(compiled.output_constant),
-      network.impl().input_mean, network.impl().input_scale}));
+      std::move(layers), nullptr, std::move(map), std::move(compiled.output_of),
+      std::move(compiled.output_constant), network.impl().input_mean, network.impl().input_scale}));
 }
 
 Index Plan::inputs() const {
@@ -139,19 +170,23 @@ Index Plan::outputs() const {
   return static_cast<Index>(impl_->output_of.size());
 }
 
-std::vector<float> Plan::run(std::span<const float> inputs, const Observer& observer) const {
+std::vector<float> Plan::run(std::span<const float> inputs, const Observer& observer, RunWork* work) const {
   const std::size_t width = impl_->input_map.columns();
   check_rows(inputs, width);
-  if (better_sparse(*impl_, inputs)) return run_sparse(*impl_, inputs, observer);
-  return impl_->run(inputs.size() / width, dense_loader(inputs, impl_->scaling(), impl_->input_map),
-                    observer);
+  if (better_sparse(*impl_, inputs)) {
+    if (work != nullptr) impl_->add_all(inputs.size() / width, *work);
+    return run_sparse(*impl_, inputs, observer);
+  }
+  return impl_->run(inputs.size() / width, dense_loader(inputs, impl_->scaling(), impl_->input_map), observer,
+                    work);
 }
 
-std::vector<float> Plan::run(std::span<const std::uint8_t> inputs, const Observer& observer) const {
+std::vector<float> Plan::run(std::span<const std::uint8_t> inputs, const Observer& observer,
+                             RunWork* work) const {
   const std::size_t width = impl_->input_map.columns();
   check_rows(inputs, width);
-  return impl_->run(inputs.size() / width, dense_loader(inputs, impl_->scaling(), impl_->input_map),
-                    observer);
+  return impl_->run(inputs.size() / width, dense_loader(inputs, impl_->scaling(), impl_->input_map), observer,
+                    work);
 }
 
 }  // namespace filigree

@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "filigree/plan.h"
+#include "infer/routed_run.h"
 #include "infer/row_run.h"
 
 namespace filigree {
 
 struct Plan::Impl {
-  std::unique_ptr<ResidentPlan> layers;
+  std::unique_ptr<ResidentPlan> layers;  // or:
+  std::unique_ptr<RoutedPlan> routed = nullptr;
   InputMap input_map;
   std::vector<Index> output_of;
   std::vector<float> output_constant;
@@ -20,9 +22,25 @@ struct Plan::Impl {
   Affine scaling() const { return {input_mean, input_scale}; }
   bool scaled() const { return !input_mean.empty() || !input_scale.empty(); }
 
+  // Every row goes through every layer.
+  void add_all(std::size_t rows, RunWork& work) const {
+    for (Index l = 0; l < layers->layers(); ++l)
+      work.connections += layers->layer(l)->weights.nnz * static_cast<Offset>(rows);
+    if (work.rows_by_exit.empty()) work.rows_by_exit.push_back(0);
+    work.rows_by_exit.back() += static_cast<Offset>(rows);
+  }
+
   // Every row through every layer; rows × outputs, row-major.
-  std::vector<float> run(std::size_t rows, const MakeLoader& make_loader, const Observer& observer) const {
+  std::vector<float> run(std::size_t rows, const MakeLoader& make_loader, const Observer& observer,
+                         RunWork* work = nullptr) const {
     std::vector<float> outputs(rows * output_of.size());
+    RunWork unasked;
+    RunWork& took = work == nullptr ? unasked : *work;
+    if (routed != nullptr) {
+      routed->run(rows, make_loader, outputs, took, observer);
+      return outputs;
+    }
+    add_all(rows, took);
     (*adaptive)(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
     return outputs;
   }

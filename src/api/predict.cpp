@@ -115,7 +115,8 @@ InputTable read_inputs(const std::filesystem::path& path, const Observer& observ
   return read_table(begin_of(Source(contents, path.string())), Source(contents, path.string()), observer);
 }
 
-Predictions predict(const Network& network, const InputTable& inputs, bool raw, const Observer& observer) {
+Predictions predict(const Network& network, const InputTable& inputs, bool raw, const Observer& observer,
+                    const PlanOptions& options) {
   if (inputs.columns != network.inputs())
     fail("rows of {} values, but the network has {} inputs", inputs.columns, network.inputs());
   const std::size_t size = static_cast<std::size_t>(inputs.rows) * static_cast<std::size_t>(inputs.columns);
@@ -123,7 +124,7 @@ Predictions predict(const Network& network, const InputTable& inputs, bool raw, 
     throw std::invalid_argument(fmt::format("{} bytes and {} floats for {} rows of {}", inputs.bytes.size(),
                                             inputs.floats.size(), inputs.rows, inputs.columns));
   const std::string& loss = network.impl().loss;
-  const Plan plan = compile(network, observer);
+  const Plan plan = compile(network, observer, options);
   Predictions result;
   result.rows = inputs.rows;
   result.outputs = plan.outputs();

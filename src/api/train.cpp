@@ -22,7 +22,7 @@ TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& 
   Offset connections = 0;
   std::vector<LayerReport> layers;
   for (const TrainLayer& layer : outcome.state.layers) {
-    layers.push_back({layer.inputs, layer.outputs, static_cast<Offset>(layer.connections())});
+    layers.push_back({layer.inputs, layer.outputs, static_cast<Offset>(layer.connections()), layer.role});
     connections += layers.back().connections;
     all += static_cast<double>(layer.capacity());
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/parallel.h"
 #include "sparse/csc.h"
 
@@ -90,6 +91,9 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
 
 CompiledNetwork compile_network(const LayerSource& source, const Observer& observer,
                                 const LayerVisitor& visitor) {
+  if (source.mixes())
+    fail("{}: the exact passes are for chains of layers, but a layer is a mixture of experts",
+         source.describe());
   CompiledNetwork network;
   network.input_of.resize(static_cast<std::size_t>(source.inputs()));
   std::iota(network.input_of.begin(), network.input_of.end(), 0);

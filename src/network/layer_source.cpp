@@ -17,6 +17,10 @@ MemoryLayers::MemoryLayers(std::vector<Layer> layers, std::string description)
   }
 }
 
+bool MemoryLayers::mixes() const {
+  return std::ranges::any_of(layers_, [](const Layer& layer) { return layer.gate.has_value(); });
+}
+
 bool MemoryLayers::keeps_zero() const {
   return std::ranges::all_of(layers_, zero_stays_zero);
 }

@@ -16,7 +16,8 @@ class LayerSource {
   virtual ~LayerSource() = default;
   virtual Index layers() const = 0;
   virtual Index inputs() const = 0;
-  virtual bool keeps_zero() const = 0;  // every layer's zero_stays_zero()
+  virtual bool keeps_zero() const = 0;          // every layer's zero_stays_zero()
+  virtual bool mixes() const { return false; }  // some layer is a mixture of experts
   virtual Layer layer(Index l) const = 0;
   virtual std::string describe() const = 0;  // "1024×120 RadiX-Net, seed 1"
 };
@@ -28,6 +29,7 @@ class MemoryLayers final : public LayerSource {
   Index layers() const override { return static_cast<Index>(layers_.size()); }
   Index inputs() const override { return layers_.front().inputs(); }
   bool keeps_zero() const override;
+  bool mixes() const override;
   Layer layer(Index l) const override { return layers_[static_cast<std::size_t>(l)]; }
   std::string describe() const override { return description_; }
   const std::vector<Layer>& all() const { return layers_; }

@@ -102,8 +102,7 @@ CsrMatrix read_weights(const TensorFile& file, const std::string& prefix, Index 
   return weights;
 }
 
-Layer read_layer(const TensorFile& file, std::size_t l) {
-  const std::string prefix = fmt::format("layers.{}.", l);
+Layer read_layer(const TensorFile& file, const std::string& prefix) {
   Layer layer;
   layer.weights = read_weights(file, prefix, parse<Index>(file, prefix + "inputs"));
   layer.bias = read_repeated(file, prefix + "bias", static_cast<std::size_t>(layer.weights.rows));
@@ -116,6 +115,38 @@ Layer read_layer(const TensorFile& file, std::size_t l) {
   layer.cap = parse<float>(file, prefix + "cap");
   if (layer.activation == Activation::leaky_relu) layer.slope = parse<float>(file, prefix + "slope");
   return layer;
+}
+
+// What a file is to hold, and what its views borrow.
+struct Contents {
+  Metadata metadata;
+  std::map<std::string, TensorView> tensors;
+  Narrowed narrowed;
+};
+
+// `facts`: the activation and its numbers.
+void add_layer(const CsrMatrix& weights, const std::vector<float>& bias, const Layer& facts,
+               const std::string& prefix, Contents& contents) {
+  const auto repeated = [](const std::vector<float>& values) {
+    const bool same = std::ranges::all_of(values, [&](float v) { return v == values[0]; });
+    return std::span(values).first(same ? std::min<std::size_t>(1, values.size()) : values.size());
+  };
+  contents.metadata[prefix + "inputs"] = std::to_string(weights.cols);
+  contents.metadata[prefix + "activation"] = activation_name(facts.activation);
+  contents.metadata[prefix + "cap"] = fmt::format("{}", facts.cap);
+  if (facts.activation == Activation::leaky_relu)
+    contents.metadata[prefix + "slope"] = fmt::format("{}", facts.slope);
+  auto& tensors = contents.tensors;
+  if (is_full(weights.view())) {
+    tensors[prefix + "value"] =
+        tensor_view(std::span(weights.value),
+                    {static_cast<std::uint64_t>(weights.rows), static_cast<std::uint64_t>(weights.cols)});
+  } else {
+    tensors[prefix + "row_begin"] = contents.narrowed.view(weights.row_begin, weights.row_begin.back());
+    tensors[prefix + "column"] = contents.narrowed.view(weights.column, weights.cols - 1);
+    tensors[prefix + "value"] = tensor_view(std::span<const float>(repeated(weights.value)));
+  }
+  tensors[prefix + "bias"] = tensor_view(std::span<const float>(repeated(bias)));
 }
 
 // One value, or one per outer input; nothing if there is no such tensor.
@@ -150,7 +181,12 @@ Model read_model(Source source) {
   if (layers == 0 || layers > file.tensors().size())
     fail("{}: {} layers in {} tensors", file.name(), layers, file.tensors().size());
   for (std::size_t l = 0; l < layers; ++l) {
-    model.layers.push_back(read_layer(file, l));
+    model.layers.push_back(read_layer(file, fmt::format("layers.{}.", l)));
+    if (const std::string prefix = fmt::format("gates.{}.", l); file.contains(prefix + "value")) {
+      Layer gate = read_layer(file, prefix);
+      model.layers.back().gate =
+          Gate{std::move(gate.weights), std::move(gate.bias), parse<Index>(file, prefix + "active")};
+    }
     validate(model.layers.back(), fmt::format("{}: layer {}", file.name(), l + 1));
     for (const char* part : {"row_begin", "column", "value", "bias"}) {
       const std::string tensor = fmt::format("layers.{}.{}", l, part);
@@ -166,6 +202,17 @@ Model read_model(Source source) {
     model.input_of.assign(input_of.begin(), input_of.end());
     model.output_of.assign(output_of.begin(), output_of.end());
     model.output_constant.assign(constant.begin(), constant.end());
+  }
+  for (std::size_t l = 1; l < layers; ++l) {
+    const std::string prefix = fmt::format("exits.{}.", l);
+    if (!file.contains(prefix + "value")) continue;
+    const Layer& head =
+        model.exits.emplace_back(ExitHead{static_cast<Index>(l), read_layer(file, prefix)}).layer;
+    validate(head, fmt::format("{}: the exit behind layer {}", file.name(), l));
+    if (head.inputs() != model.layers[l - 1].outputs() ||
+        head.outputs() != static_cast<Index>(model.outputs()))
+      fail("{}: the exit behind layer {} is {} to {} neurons, but must be {} to {}", file.name(), l,
+           head.inputs(), head.outputs(), model.layers[l - 1].outputs(), model.outputs());
   }
   model.input_mean = read_scaling(file, "input.mean", model.inputs());
   model.input_scale = read_scaling(file, "input.scale", model.inputs());
@@ -187,33 +234,21 @@ Model read_model(Source source) {
 }
 
 void write_model(const std::filesystem::path& path, const Model& model) {
-  Metadata metadata{{"format", kFormat}, {"layers", std::to_string(model.layers.size())}};
-  std::map<std::string, TensorView> tensors;
-  Narrowed narrowed;
-  const auto repeated = [](const std::vector<float>& values) {
-    const bool same = std::ranges::all_of(values, [&](float v) { return v == values[0]; });
-    return std::span(values).first(same ? std::min<std::size_t>(1, values.size()) : values.size());
-  };
+  Contents contents;
+  Metadata& metadata = contents.metadata;
+  std::map<std::string, TensorView>& tensors = contents.tensors;
+  metadata = {{"format", kFormat}, {"layers", std::to_string(model.layers.size())}};
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     const Layer& layer = model.layers[l];
-    const std::string prefix = fmt::format("layers.{}.", l);
-    metadata[prefix + "inputs"] = std::to_string(layer.inputs());
-    metadata[prefix + "activation"] = activation_name(layer.activation);
-    metadata[prefix + "cap"] = fmt::format("{}", layer.cap);
-    if (layer.activation == Activation::leaky_relu)
-      metadata[prefix + "slope"] = fmt::format("{}", layer.slope);
-    const CsrMatrix& weights = layer.weights;
-    if (is_full(weights.view())) {
-      tensors[prefix + "value"] =
-          tensor_view(std::span(weights.value),
-                      {static_cast<std::uint64_t>(weights.rows), static_cast<std::uint64_t>(weights.cols)});
-    } else {
-      tensors[prefix + "row_begin"] = narrowed.view(weights.row_begin, weights.row_begin.back());
-      tensors[prefix + "column"] = narrowed.view(weights.column, layer.inputs() - 1);
-      tensors[prefix + "value"] = tensor_view(std::span<const float>(repeated(weights.value)));
-    }
-    tensors[prefix + "bias"] = tensor_view(std::span<const float>(repeated(layer.bias)));
+    add_layer(layer.weights, layer.bias, layer, fmt::format("layers.{}.", l), contents);
+    if (!layer.gate) continue;
+    const std::string prefix = fmt::format("gates.{}.", l);
+    add_layer(layer.gate->weights, layer.gate->bias, Layer{{}, {}, Activation::identity}, prefix, contents);
+    metadata[prefix + "active"] = std::to_string(layer.gate->active);
   }
+  for (const ExitHead& exit : model.exits)
+    add_layer(exit.layer.weights, exit.layer.bias, exit.layer, fmt::format("exits.{}.", exit.after),
+              contents);
   if (!model.input_of.empty()) {
     tensors["input_of"] = tensor_view(std::span(model.input_of));
     tensors["output_of"] = tensor_view(std::span(model.output_of));

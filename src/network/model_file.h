@@ -10,6 +10,12 @@
 
 namespace filigree {
 
+// A head that may end the computation early: it reads what the first `after` layers make of a row.
+struct ExitHead {
+  Index after = 0;
+  Layer layer;
+};
+
 // The contents of a model file. A compiled model maps the outer inputs and outputs onto its own; in others
 // the maps are empty.
 struct Model {
@@ -22,6 +28,7 @@ struct Model {
   std::vector<float> input_mean = {}, input_scale = {};
   std::string loss = {};  // what it was trained for: "cross-entropy", "mse", or "" if that is not known
   std::vector<Index> class_label = {};  // what its data called each class; empty: 0, 1, …
+  std::vector<ExitHead> exits = {};     // in the order of the layers; with the outputs of the network
 
   std::size_t inputs() const {  // outer ones
     return input_of.empty() ? static_cast<std::size_t>(layers.front().inputs()) : input_of.size();
@@ -36,7 +43,8 @@ struct Model {
 // neither row_begin nor column: its value is a matrix [outputs, inputs]. input.mean and input.scale (F32)
 // where inputs are scaled, class.label (I32) where classes are not called 0, 1, …. The metadata holds the
 // format's name and version, the loss, and per layer the inputs, the activation, the cap, and the slope of a
-// leaky-relu.
+// leaky-relu. A mixture's experts are stored as one layer, and gates.K.* are the tensors of its gate;
+// exits.K.* are the tensors of the head behind layer K.
 Model read_model(const std::filesystem::path& path);
 Model read_model(Source source);
 void write_model(const std::filesystem::path& path, const Model& model);

@@ -9,23 +9,36 @@ namespace filigree {
 
 namespace {
 
-// Which hidden neurons have an input, and which a reader, counting connections that stay. Index [l][n]:
-// neuron n of the outputs of layer l.
+// Which neurons have an input, and which a reader, counting connections that stay. Index [level][n].
 struct Ends {
-  std::vector<std::vector<std::uint8_t>> fed, read;
+  std::vector<std::size_t> from;                     // per layer: the level that it reads
+  std::vector<std::vector<std::uint8_t>> fed, read;  // of the levels that chain layers and experts lead to
+  std::vector<const TrainLayer*> below;              // per level: what leads there, of experts the last one
 
-  Ends(const std::vector<TrainLayer>& layers, const std::vector<Keep>& keep) {
-    for (const TrainLayer& layer : layers) {
-      fed.emplace_back(static_cast<std::size_t>(layer.outputs), std::uint8_t{layer.dense});
-      read.emplace_back(static_cast<std::size_t>(layer.outputs), std::uint8_t{layer.dense});
+  Ends(const std::vector<TrainLayer>& layers, const std::vector<Keep>& keep) : from(levels_of(layers)) {
+    fed.resize(1);  // the inputs
+    read.resize(1);
+    below.resize(1);
+    for (std::size_t l = 0; l < layers.size() && leads_on(layers[l]); ++l) {
+      const auto neurons = static_cast<std::size_t>(layers[l].outputs);
+      fed.resize(from[l] + 2);
+      // What an expert's neuron without inputs gives is no constant: the gate decides.
+      fed.back().resize(neurons, std::uint8_t{layers[l].dense || layers[l].role == LayerRole::expert});
+      read.resize(from[l] + 2);
+      read.back().resize(neurons, 0);
+      below.resize(from[l] + 2);
+      below.back() = &layers[l];
     }
     std::ranges::fill(read.back(), std::uint8_t{1});
     for (std::size_t l = 0; l < layers.size(); ++l) {
-      if (layers[l].dense) continue;
+      if (layers[l].dense) {
+        std::ranges::fill(read[from[l]], std::uint8_t{1});
+        continue;
+      }
       for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {
         if (!keep.empty() && !keep[l][e]) return;
-        fed[l][output] = 1;
-        if (l > 0) read[l - 1][input] = 1;
+        if (leads_on(layers[l])) fed[from[l] + 1][output] = 1;
+        if (from[l] > 0) read[from[l]][input] = 1;
       });
     }
   }
@@ -61,8 +74,9 @@ std::size_t count_kept(const Keep& keep) {
 Index count_dead(const std::vector<TrainLayer>& layers) {
   const Ends ends(layers, {});
   Index dead = 0;
-  for (std::size_t l = 0; l + 1 < layers.size(); ++l)
-    for (std::size_t n = 0; n < ends.fed[l].size(); ++n) dead += !ends.fed[l][n] || !ends.read[l][n];
+  for (std::size_t level = 1; level + 1 < ends.fed.size(); ++level)
+    for (std::size_t n = 0; n < ends.fed[level].size(); ++n)
+      dead += !ends.fed[level][n] || !ends.read[level][n];
   return dead;
 }
 
@@ -74,10 +88,11 @@ void mark_lost(std::vector<TrainLayer>& layers, std::vector<Keep>& keep) {
       TrainLayer& layer = layers[l];
       for_each_connection(layer, [&](std::size_t output, std::size_t input, std::size_t e) {
         if (!keep[l][e]) return;
-        const bool constant = l > 0 && !ends.fed[l - 1][input];
-        if (!constant && ends.read[l][output]) return;
+        const std::size_t from = ends.from[l];
+        const bool constant = from > 0 && !ends.fed[from][input];
+        if (!constant && (!leads_on(layer) || ends.read[from + 1][output])) return;
         if (constant) {
-          const TrainLayer& below = layers[l - 1];
+          const TrainLayer& below = *ends.below[from];
           layer.bias[output] +=
               layer.value[e] * static_cast<float>(activation_reference(below.activation, below.slope, kNoCap,
                                                                        below.bias[input]));

@@ -17,15 +17,24 @@ namespace {
 // Marks the connections of hidden neurons whose cost was zero in every recorded sample: relus that never
 // fired. No gradient reaches them, so they would stay as they are for ever (Ertl, section 5.1).
 void mark_costless(const std::vector<TrainLayer>& layers, const Record& record, std::vector<Keep>& keep) {
-  std::vector<std::uint8_t> below, here;  // per neuron: without cost
-  for (std::size_t l = 0; l < layers.size(); ++l, std::swap(below, here)) {
-    here.assign(static_cast<std::size_t>(layers[l].outputs), 0);
-    for (std::size_t o = 0; l + 1 < layers.size() && o < here.size(); ++o)
+  using Marks = std::vector<std::uint8_t>;  // per neuron: without cost
+  const std::vector<std::size_t> from = levels_of(layers);
+  std::vector<Marks> own, of_level(1);  // of experts each for itself, and of all that lead to a level
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    Marks& here = own.emplace_back(static_cast<std::size_t>(layers[l].outputs), 0);
+    if (!leads_on(layers[l])) continue;
+    for (std::size_t o = 0; o < here.size(); ++o)
       here[o] = std::ranges::all_of(std::span(record.layers[l].delta).subspan(o * record.width, record.width),
                                     [](float d) { return d == 0; });
+    if (of_level.size() == from[l] + 1) of_level.emplace_back(here.size(), 1);
+    for (std::size_t o = 0; o < here.size(); ++o) of_level[from[l] + 1][o] &= here[o];
+  }
+  const std::size_t last = of_level.size() - 1;
+  for (std::size_t l = 0; l < layers.size(); ++l) {
     if (layers[l].connections() == layers[l].capacity()) continue;  // what is freed would grow there again
+    const bool hidden = leads_on(layers[l]) && from[l] + 1 < last;
     for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {
-      if (here[output] || (l > 0 && below[input])) keep[l][e] = 0;
+      if ((hidden && own[l][output]) || (from[l] > 0 && of_level[from[l]][input])) keep[l][e] = 0;
     });
   }
 }
@@ -177,11 +186,11 @@ double share_done(const TrainOptions& options, const Moment& moment) {
 }
 
 Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
-  double all = 0;
-  for (std::size_t l = 0; l + 1 < options.network.size(); ++l)
-    all += static_cast<double>(options.network[l]) * options.network[l + 1];
-  const std::vector<Offset> start = connections_per_layer(options);
-  const auto first = static_cast<double>(std::accumulate(start.begin(), start.end(), Offset{0}));
+  double all = 0, first = 0;
+  for (const LayerShape& layer : layout(options)) {
+    all += static_cast<double>(layer.inputs) * layer.outputs;
+    first += static_cast<double>(layer.connections);
+  }
   const double last = options.final_sparsity >= 0 ? all * (1 - options.final_sparsity) : first;
   return std::llround(first + (last - first) * share_done(options, moment));
 }

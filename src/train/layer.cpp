@@ -19,6 +19,16 @@ std::size_t TrainLayer::workspace_bytes() const {
   return transposed.bytes() + bytes(transposed_value) + bytes(gradient) - bytes(value);
 }
 
+std::vector<std::size_t> levels_of(const std::vector<TrainLayer>& layers) {
+  std::vector<std::size_t> levels;
+  std::size_t reached = 0;
+  for (const TrainLayer& layer : layers) {
+    levels.push_back(layer.role == LayerRole::chain ? reached : layer.level);
+    if (leads_on(layer)) reached = levels.back() + 1;
+  }
+  return levels;
+}
+
 void refresh_transposed(TrainLayer& layer) {
   if (layer.transposed.rows == 0) return;
   std::vector<std::uint32_t> cursor(static_cast<std::size_t>(layer.transposed.rows));

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "filigree/options.h"
+#include "filigree/reports.h"
 #include "network/layer.h"
 #include "sparse/pattern.h"
 
@@ -19,6 +20,9 @@ inline Random random_stream(std::uint64_t seed, Stream stream, std::uint64_t a =
 
 struct TrainLayer {
   Index inputs = 0, outputs = 0;
+  LayerRole role = LayerRole::chain;
+  std::size_t level =
+      0;  // what it reads; a chain layer reads what the layers before it lead to, see levels_of
   Activation activation = Activation::relu;
   float slope = 0;
 
@@ -43,6 +47,12 @@ struct TrainLayer {
   std::size_t parameter_bytes() const;
   std::size_t workspace_bytes() const;
 };
+
+// The level that each layer reads.
+std::vector<std::size_t> levels_of(const std::vector<TrainLayer>& layers);
+inline bool leads_on(const TrainLayer& layer) {
+  return layer.role == LayerRole::chain || layer.role == LayerRole::expert;
+}
 
 // Puts the values of the transposed connections in order again, after values or connections changed.
 void refresh_transposed(TrainLayer& layer);

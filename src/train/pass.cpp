@@ -1,15 +1,15 @@
 #include "train/pass.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <cstring>
 
 #include "kernels/activation.h"
+#include "kernels/descent.h"
 #include "kernels/dropout.h"
-#include "kernels/gemm.h"
 #include "kernels/load_panel.h"
 #include "kernels/panel_pass.h"
+#include "train/layer_pass.h"
 
 namespace filigree {
 
@@ -19,34 +19,6 @@ constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 
 std::size_t padded(std::size_t samples) {
   return (samples + kLanes - 1) / kLanes * kLanes;
-}
-
-// Where an output says on which side of zero its sum was, the sum need not be kept.
-bool needs_sum(const TrainLayer& layer) {
-  return layer.activation == Activation::leaky_relu && layer.slope <= 0;
-}
-
-// delta *= the derivative of the activation, told by its output (or by the sum, for leaky_relu).
-void multiply_by_derivative(const TrainLayer& layer, const float* y, const float* sum,
-                            std::span<float> delta) {
-  switch (layer.activation) {
-    case Activation::identity:
-      break;
-    case Activation::relu:
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] = y[i] > 0 ? delta[i] : 0.0f;
-      break;
-    case Activation::leaky_relu: {
-      const float* side = sum != nullptr ? sum : y;
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= side[i] > 0 ? 1.0f : layer.slope;
-      break;
-    }
-    case Activation::sigmoid:
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= y[i] * (1 - y[i]);
-      break;
-    case Activation::tanh:
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= 1 - y[i] * y[i];
-      break;
-  }
 }
 
 // The part of a sparse row that belongs to one sample.
@@ -127,26 +99,61 @@ SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& 
       stride_(options.dense     ? padded(widest)
               : widest > kLanes ? kWidePanelRows
                                 : kLanes),
-      training_loss_(options.loss, options.label_smoothing, static_cast<std::size_t>(layers.back().outputs),
+      training_loss_(options.loss, options.label_smoothing, static_cast<std::size_t>(options.network.back()),
                      stride_),
-      plain_loss_(options.loss, 0, static_cast<std::size_t>(layers.back().outputs), stride_) {
-  std::size_t most = 0;
-  activation_.emplace_back(
-      layers.front().by_input ? 0 : static_cast<std::size_t>(layers.front().inputs) * stride_);
-  for (const TrainLayer& layer : layers) {
-    const std::size_t size = static_cast<std::size_t>(layer.outputs) * stride_;
-    activation_.emplace_back(size);
-    sum_.emplace_back(needs_sum(layer) ? size : 0);
-    most = std::max(most, size);
+      plain_loss_(options.loss, 0, static_cast<std::size_t>(options.network.back()), stride_) {
+  const auto active = static_cast<std::size_t>(options.active_experts);
+  const auto is = [](LayerRole role) {
+    return [role](const TrainLayer& layer) { return layer.role == role; };
+  };
+  if (std::ranges::any_of(layers, is(LayerRole::gate))) panels_ = (widest + stride_ - 1) / stride_;
+  for (std::size_t l = 0; l < layers.size() && leads_on(layers[l]); ++l) {
+    Stage& stage = stages_.emplace_back();
+    stage.layer = l;
+    if (layers[l].role == LayerRole::chain) continue;
+    MixturePlace place{0, l, 1};
+    for (; l + 1 < layers.size() && is(LayerRole::expert)(layers[l + 1]) &&
+           layers[l + 1].level == layers[l].level;
+         ++l)
+      ++place.experts;
+    while (!is(LayerRole::gate)(layers[place.gate]) || layers[place.gate].level != layers[l].level)
+      ++place.gate;
+    stage.mixture = std::make_unique<MixturePass>(layers, place, active, stride_, panels_);
   }
-  for (Buffer<float>& delta : delta_) delta = Buffer<float>(most);
+  const TrainLayer& front = layers.front();
+  level_size_.push_back(front.by_input ? 0 : static_cast<std::size_t>(front.inputs) * stride_);
+  std::size_t most = 0;
+  for (const Stage& stage : stages_) {
+    level_size_.push_back(static_cast<std::size_t>(layers[stage.layer].outputs) * stride_);
+    sum_.emplace_back(!stage.mixture && needs_sum(layers[stage.layer]) ? panels_ * level_size_.back() : 0);
+    most = std::max(most, level_size_.back());
+  }
+  for (const std::size_t size : level_size_) activation_.emplace_back(panels_ * size);
+  for (Buffer<float>& delta : delta_) delta = Buffer<float>(panels_ * most);
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    if (layers[l].role != LayerRole::exit) continue;
+    Stage& stage = stages_[layers[l].level - 1];
+    stage.exit = l;
+    stage.exit_y = Buffer<float>(panels_ * level_size_.back());
+    stage.exit_delta = Buffer<float>(panels_ * level_size_.back());
+    exit_next_ = Buffer<float>(most);
+  }
 }
 
-void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batch, std::uint64_t key,
-                        bool drop) {
+Batch SlicePass::panel(const Batch& batch, std::size_t p) const {
+  const std::size_t begin = p * stride_;
+  return {batch.data, batch.scaling, batch.rows.subspan(begin, std::min(stride_, batch.rows.size() - begin))};
+}
+
+std::uint64_t SlicePass::panel_key(const Step& step, std::size_t p) const {
+  return mix64(step.key + (step.first + p * stride_) / kLanes);
+}
+
+void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, float* x, const Step* step) {
   const auto features = static_cast<std::size_t>(batch.data.features);
+  const bool drop = step != nullptr && options_.input_dropout > 0;
+  const std::uint32_t key = drop ? dropout_key(panel_key(*step, 0), 0) : 0;
   if (!layers.front().by_input) {
-    float* x = activation_[0].data();
     const Affine affine{batch.scaling.mean, batch.scaling.scale};
     if (batch.data.sparse())
       load_sparse_rows(batch, features, stride_, x);
@@ -154,146 +161,185 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
       load_panel(batch.data.bytes, features, batch.rows, affine, stride_, x);
     else
       load_panel(batch.data.floats, features, batch.rows, affine, stride_, x);
-    if (drop && options_.input_dropout > 0)
-      drop_out(dropout_key(key, 0), options_.input_dropout, x, activation_[0].size());
-  } else {
-    occurring_.clear();
-    for (const Index row : batch.rows) {
-      const std::span<const float> value = sparse_row(batch.data, row).value;
-      occurring_.insert(occurring_.end(), value.begin(), value.end());
-    }
-    if (drop && options_.input_dropout > 0) {
-      occurring_.resize(padded(occurring_.size()));
-      drop_out(dropout_key(key, 0), options_.input_dropout, occurring_.data(), occurring_.size());
-    }
+    if (drop) drop_out(key, options_.input_dropout, x, level_size_[0]);
+    return;
   }
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const TrainLayer& layer = layers[l];
-    const float* x = activation_[l].data();
-    float* y = activation_[l + 1].data();
-    const std::size_t size = activation_[l + 1].size();
-    const bool relu = layer.activation == Activation::relu;
-    if (layer.dense) {
-      gemm(layer.outputs, static_cast<long>(stride_), layer.inputs, {layer.value.data(), layer.inputs, false},
-           {x, static_cast<long>(stride_), false}, 0, y, static_cast<long>(stride_));
-      for (std::size_t o = 0; o < layer.bias.size(); ++o) {
-        float* row = y + o * stride_;
-        const float bias = layer.bias[o];
-        if (relu)
-          for (std::size_t b = 0; b < stride_; ++b) row[b] = std::max(row[b] + bias, 0.0f);
-        else
-          for (std::size_t b = 0; b < stride_; ++b) row[b] += bias;
-      }
-    } else if (l > 0) {
-      multiply_panel(layer.transposed, layer.transposed_value, layer.bias, {relu, nullptr}, x, y, stride_);
-    } else if (layer.by_input) {
-      multiply_sparse_rows(layer, batch, occurring_.data(), stride_, y);
-      if (relu) apply_activation(layer.activation, layer.slope, {y, size});
-    } else {
-      multiply_panel(layer.pattern, layer.value, layer.bias, {relu, nullptr}, x, y, stride_);
-    }
-    if (!sum_[l].empty()) std::memcpy(sum_[l].data(), y, size * sizeof(float));
-    if (!relu && layer.activation != Activation::identity)
-      apply_activation(layer.activation, layer.slope, {y, size});
-    if (drop && options_.dropout > 0 && l + 1 < layers.size())
-      drop_out(dropout_key(key, l + 1), options_.dropout, y, size);
+  occurring_.clear();
+  for (const Index row : batch.rows) {
+    const std::span<const float> value = sparse_row(batch.data, row).value;
+    occurring_.insert(occurring_.end(), value.begin(), value.end());
+  }
+  if (drop) {
+    occurring_.resize(padded(occurring_.size()));
+    drop_out(key, options_.input_dropout, occurring_.data(), occurring_.size());
   }
 }
 
-void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t slice,
-                         std::uint64_t key) {
-  const auto stride = static_cast<long>(stride_);
+void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batch, const Step* step) {
+  const std::size_t panels = (batch.rows.size() + stride_ - 1) / stride_;
+  for (std::size_t p = 0; p < panels; ++p) load(layers, panel(batch, p), level(0, p), step);
+  for (std::size_t l = 0; l < stages_.size(); ++l) {
+    Stage& stage = stages_[l];
+    const TrainLayer& layer = layers[stage.layer];
+    if (stage.mixture) stage.mixture->forward(layers, level(l, 0), batch.rows.size(), level(l + 1, 0));
+    for (std::size_t p = 0; p < panels; ++p) {
+      float* y = level(l + 1, p);
+      float* sum = sum_[l].empty() ? nullptr : sum_[l].data() + p * level_size_[l + 1];
+      if (l == 0 && layer.by_input) {
+        multiply_sparse_rows(layer, batch, occurring_.data(), stride_, y);
+        if (sum != nullptr) std::memcpy(sum, y, level_size_[1] * sizeof(float));
+        apply_activation(layer.activation, layer.slope, {y, level_size_[1]});
+      } else if (!stage.mixture) {
+        forward_layer(layer, level(l, p), y, sum, stride_);
+      }
+      if (step != nullptr && options_.dropout > 0 && l + 1 < stages_.size())
+        drop_out(dropout_key(panel_key(*step, p), l + 1), options_.dropout, y, level_size_[l + 1]);
+      if (stage.exit != kNone && step != nullptr)
+        forward_layer(layers[stage.exit], y, stage.exit_y.data() + p * level_size_.back(), nullptr, stride_);
+    }
+  }
+}
+
+// From the gradient at a level's neurons to that at the sums of the layer that leads there.
+void SlicePass::finish_delta(const std::vector<TrainLayer>& layers, const Step& step, std::size_t l,
+                             std::size_t p, float* delta) {
+  const std::size_t size = level_size_[l];
+  // A relu that dropped out shows as zero, which closes the gate; what is left is the scale of those kept.
+  if (options_.dropout > 0) drop_out(dropout_key(panel_key(step, p), l), options_.dropout, delta, size);
+  const Stage& below = stages_[l - 1];
+  const TrainLayer& layer = layers[below.layer];
+  if (below.mixture || layer.activation == Activation::relu) return;  // done there; done by gating
+  const float* sum = sum_[l - 1].empty() ? nullptr : sum_[l - 1].data() + p * size;
+  float* y = level(l, p);
+  if (options_.dropout > 0 && sum == nullptr) {
+    // The derivative is told by the output before dropout: undo the scale (dropped places are zero anyway).
+    const auto share =
+        static_cast<float>(1 - static_cast<double>(std::lround(options_.dropout * 65536)) / 65536);
+    for (std::size_t i = 0; i < size; ++i) y[i] *= share;
+  }
+  multiply_by_derivative(layer, y, sum, {delta, size});
+}
+
+// What the record is to know of a layer: its inputs, level `l`, and the gradients at its outputs.
+void SlicePass::keep(const std::vector<TrainLayer>& layers, const Step& step, std::size_t layer,
+                     std::size_t l, std::size_t p, std::size_t samples, const float* delta) {
+  if (step.record == nullptr) return;
+  Record::LayerRecord& kept = step.record->layers[layer];
+  const std::size_t first = step.first + p * stride_, width = step.record->width;
+  if (delta != nullptr)
+    copy_samples(delta, static_cast<std::size_t>(layers[layer].outputs), stride_, samples, width,
+                 kept.delta.data() + first);
+  if (!kept.x.empty())
+    copy_samples(level(l, p), static_cast<std::size_t>(layers[layer].inputs), stride_, samples, width,
+                 kept.x.data() + first);
+}
+
+// The same for a mixture: each expert's inputs here, the gradients by the mixture on its way back.
+void SlicePass::keep_mixture(const std::vector<TrainLayer>& layers, const Batch& batch, const Step& step,
+                             std::size_t l, MixturePass::Back& back) {
+  if (step.record == nullptr) return;
+  const MixturePlace& place = stages_[l].mixture->place();
+  for (std::size_t e = 0; e < place.experts; ++e) {
+    for (std::size_t p = 0; p * stride_ < batch.rows.size(); ++p)
+      keep(layers, step, place.first + e, l, p, panel(batch, p).rows.size(), nullptr);
+    back.delta_of.push_back(step.record->layers[place.first + e].delta.data() + step.first);
+  }
+  back.width = step.record->width;
+}
+
+void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, const Step& step) {
+  const std::size_t panels = (batch.rows.size() + stride_ - 1) / stride_;
   std::size_t now = 0;
-  for (std::size_t l = layers.size(); l-- > 0;) {
-    TrainLayer& layer = layers[l];
-    const float* delta = delta_[now].data();
-    const float* x = activation_[l].data();
-    const std::span<float> gradient =
-        std::span(layer.gradient).subspan(slice * layer.value.size(), layer.value.size());
-    if (record_ != nullptr) {
-      Record::LayerRecord& kept = record_->layers[l];
-      const std::size_t samples = batch.rows.size();
-      copy_samples(delta, static_cast<std::size_t>(layer.outputs), stride_, samples, record_->width,
-                   kept.delta.data() + first_);
-      if (!kept.x.empty())
-        copy_samples(x, static_cast<std::size_t>(layer.inputs), stride_, samples, record_->width,
-                     kept.x.data() + first_);
+  for (std::size_t l = stages_.size(); l-- > 0; now = 1 - now) {
+    const Stage& stage = stages_[l];
+    const bool gated =
+        l > 0 && !stages_[l - 1].mixture && layers[stages_[l - 1].layer].activation == Activation::relu;
+    if (stage.mixture) {
+      MixturePass::Back back{
+          delta_[now].data(), gated, l == 0 ? nullptr : delta_[1 - now].data(),
+          options_.balance * static_cast<double>(batch.rows.size()) / static_cast<double>(step.batch_size)};
+      keep_mixture(layers, batch, step, l, back);
+      stage.mixture->backward(layers, step.slice, level(l, 0), back);
+      for (std::size_t p = 0; p < panels; ++p)
+        keep(layers, step, stage.mixture->place().gate, l, p, panel(batch, p).rows.size(),
+             stage.mixture->gate_delta(p));
     }
-    add_row_sums(delta, layer.bias.size(),
-                 std::span(layer.bias_gradient).subspan(slice * layer.bias.size(), layer.bias.size()),
-                 stride_);
-    if (layer.dense)
-      gemm(layer.outputs, layer.inputs, stride, {delta, stride, false}, {x, stride, true}, 1, gradient.data(),
-           layer.inputs);
-    if (l == 0) {
-      if (layer.by_input)
-        add_sparse_gradients(layer, batch, occurring_.data(), stride_, delta, gradient.data());
-      else if (!layer.dense)
-        gradient_panel(layer.pattern, delta, x, gradient, stride_);
-      break;
-    }
-    const TrainLayer& below = layers[l - 1];
-    float* next = delta_[1 - now].data();
-    const std::size_t size = activation_[l].size();
-    const bool relu = below.activation == Activation::relu;
-    if (layer.dense)
-      gemm(layer.inputs, stride, layer.outputs, {layer.value.data(), layer.inputs, true},
-           {delta, stride, false}, 0, next, stride);
-    else
-      backward_panel(layer.pattern, layer.value, relu, x, delta, next, gradient, stride_);
-    // A relu that dropped out shows as zero, which closes the gate; what is left is the scale of those kept.
-    if (options_.dropout > 0) drop_out(dropout_key(key, l), options_.dropout, next, size);
-    if (!relu || layer.dense) {
-      const float* sum = sum_[l - 1].empty() ? nullptr : sum_[l - 1].data();
-      if (options_.dropout > 0 && !relu && sum == nullptr) {
-        // The derivative is told by the output before dropout: undo the scale (dropped places are zero
-        // anyway).
-        const auto share =
-            static_cast<float>(1 - static_cast<double>(std::lround(options_.dropout * 65536)) / 65536);
-        for (std::size_t i = 0; i < size; ++i) activation_[l][i] *= share;
+    for (std::size_t p = 0; p < panels; ++p) {
+      const Batch part = panel(batch, p);
+      float* next = l == 0 ? nullptr : delta_[1 - now].data() + p * level_size_[l];
+      if (!stage.mixture) {
+        TrainLayer& layer = layers[stage.layer];
+        const float* delta = delta_[now].data() + p * level_size_[l + 1];
+        keep(layers, step, stage.layer, l, p, part.rows.size(), delta);
+        if (l == 0 && layer.by_input) {
+          add_bias_gradient(layer, step.slice, delta, stride_);
+          add_sparse_gradients(layer, batch, occurring_.data(), stride_, delta,
+                               gradient_of(layer, step.slice).data());
+        } else {
+          backward_layer(layer, step.slice, level(l, p), delta, gated, next, stride_);
+        }
       }
-      multiply_by_derivative(below, x, sum, {next, size});
+      if (l == 0) continue;
+      const Stage& below = stages_[l - 1];
+      if (below.exit != kNone) {
+        const float* delta = below.exit_delta.data() + p * level_size_.back();
+        keep(layers, step, below.exit, l, p, part.rows.size(), delta);
+        backward_layer(layers[below.exit], step.slice, level(l, p), delta, gated, exit_next_.data(), stride_);
+        add_to({next, level_size_[l]}, {exit_next_.data(), level_size_[l]});
+      }
+      finish_delta(layers, step, l, p, next);
     }
-    now = 1 - now;
   }
 }
 
-LossSum SlicePass::loss(LossFunction& function, const Batch& batch, double scale, std::span<float> delta) {
+LossSum SlicePass::loss(LossFunction& function, const Batch& batch, const float* y, double scale,
+                        std::span<float> delta) {
   labels_.clear();
   for (const Index row : batch.rows) labels_.push_back(batch.data.label[static_cast<std::size_t>(row)]);
-  return function({activation_.back(), stride_, labels_}, scale, delta);
+  return function({{y, level_size_.back()}, stride_, labels_}, scale, delta);
 }
 
 LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t batch_size,
                          std::size_t slice, std::uint64_t key, std::size_t first, Record* record) {
   LossSum total;
-  record_ = record;
-  for (std::size_t begin = 0; begin < batch.rows.size(); begin += stride_) {
-    const auto rows = batch.rows.subspan(begin, std::min(stride_, batch.rows.size() - begin));
+  const double scale = 1.0 / static_cast<double>(batch_size);
+  const std::size_t together = panels_ * stride_;
+  for (std::size_t begin = 0; begin < batch.rows.size(); begin += together) {
+    const auto rows = batch.rows.subspan(begin, std::min(together, batch.rows.size() - begin));
     const Batch part{batch.data, batch.scaling, rows};
-    first_ = first + begin;
-    const std::uint64_t part_key = mix64(key + first_ / kLanes);
-    forward(layers, part, part_key, true);
-    const LossSum sum = loss(training_loss_, part, 1.0 / static_cast<double>(batch_size),
-                             {delta_[0].data(), activation_.back().size()});
-    total.loss += sum.loss;
-    total.correct += sum.correct;
+    const Step step{slice, batch_size, key, first + begin, record};
+    forward(layers, part, &step);
+    for (std::size_t p = 0; p * stride_ < rows.size(); ++p) {
+      const std::size_t size = level_size_.back();
+      const Batch one = panel(part, p);
+      const LossSum sum =
+          loss(training_loss_, one, level(stages_.size(), p), scale, {delta_[0].data() + p * size, size});
+      total.loss += sum.loss;
+      total.correct += sum.correct;
+      for (Stage& stage : stages_)
+        if (stage.exit != kNone)
+          loss(training_loss_, one, stage.exit_y.data() + p * size, options_.exit_weight * scale,
+               {stage.exit_delta.data() + p * size, size});
+    }
     if (record != nullptr)
-      std::copy(rows.begin(), rows.end(), record->rows.begin() + static_cast<std::ptrdiff_t>(first_));
-    backward(layers, part, slice, part_key);
+      std::copy(rows.begin(), rows.end(), record->rows.begin() + static_cast<std::ptrdiff_t>(step.first));
+    backward(layers, part, step);
   }
   return total;
 }
 
 LossSum SlicePass::evaluate(const std::vector<TrainLayer>& layers, const Batch& batch) {
   LossSum total;
-  for (std::size_t begin = 0; begin < batch.rows.size(); begin += stride_) {
-    const auto rows = batch.rows.subspan(begin, std::min(stride_, batch.rows.size() - begin));
+  const std::size_t together = panels_ * stride_;
+  for (std::size_t begin = 0; begin < batch.rows.size(); begin += together) {
+    const auto rows = batch.rows.subspan(begin, std::min(together, batch.rows.size() - begin));
     const Batch part{batch.data, batch.scaling, rows};
-    forward(layers, part, 0, false);
-    const LossSum sum = loss(plain_loss_, part, 1, {});
-    total.loss += sum.loss;
-    total.correct += sum.correct;
+    forward(layers, part, nullptr);
+    for (std::size_t p = 0; p * stride_ < rows.size(); ++p) {
+      const LossSum sum = loss(plain_loss_, panel(part, p), level(stages_.size(), p), 1, {});
+      total.loss += sum.loss;
+      total.correct += sum.correct;
+    }
   }
   return total;
 }

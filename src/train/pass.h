@@ -2,6 +2,7 @@
 // side.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "data/dataset.h"
 #include "train/layer.h"
 #include "train/loss.h"
+#include "train/mixture.h"
 
 namespace filigree {
 
@@ -34,13 +36,16 @@ struct Record {
 };
 
 // Panels for one slice of up to `widest` samples: 32 or 64 samples wide for sparse layers (64 are 10 to 30 %
-// faster if there are as many), as wide as the slice for dense ones.
+// faster if there are as many), as wide as the slice for dense ones. A panel goes through all layers before
+// the next one does, so that it stays in the caches; with a mixture the whole slice goes from layer to layer,
+// or there would be too few samples for each expert.
 class SlicePass {
  public:
   SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& options, std::size_t widest);
 
   // Runs `batch` and adds the gradients of the mean loss over `batch_size` samples to slice number `slice` of
   // the layers'. `key` decides what drops out; `first` is the place of the slice's first sample in the batch.
+  // The loss is that of the last layer alone.
   LossSum train(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t batch_size,
                 std::size_t slice, std::uint64_t key, std::size_t first, Record* record);
 
@@ -48,21 +53,47 @@ class SlicePass {
   LossSum evaluate(const std::vector<TrainLayer>& layers, const Batch& batch);
 
  private:
-  void forward(const std::vector<TrainLayer>& layers, const Batch& batch, std::uint64_t key, bool drop);
-  void backward(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t slice, std::uint64_t key);
-  LossSum loss(LossFunction& function, const Batch& batch, double scale, std::span<float> delta);
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  // From one level to the next.
+  struct Stage {
+    std::size_t layer = 0;  // of a mixture: the first expert
+    std::unique_ptr<MixturePass> mixture = {};
+    std::size_t exit = kNone;  // the head that reads the level it leads to
+    Buffer<float> exit_y = {}, exit_delta = {};
+  };
+  // A slice's step under way: panels of one pass through the layers.
+  struct Step {
+    std::size_t slice = 0, batch_size = 0;
+    std::uint64_t key = 0;
+    std::size_t first = 0;
+    Record* record = nullptr;
+  };
+
+  Batch panel(const Batch& batch, std::size_t p) const;
+  float* level(std::size_t l, std::size_t p) { return activation_[l].data() + p * level_size_[l]; }
+  std::uint64_t panel_key(const Step& step, std::size_t p) const;
+  void load(const std::vector<TrainLayer>& layers, const Batch& batch, float* x, const Step* step);
+  void forward(const std::vector<TrainLayer>& layers, const Batch& batch, const Step* step);
+  void backward(std::vector<TrainLayer>& layers, const Batch& batch, const Step& step);
+  void finish_delta(const std::vector<TrainLayer>& layers, const Step& step, std::size_t l, std::size_t p,
+                    float* delta);
+  void keep(const std::vector<TrainLayer>& layers, const Step& step, std::size_t layer, std::size_t l,
+            std::size_t p, std::size_t samples, const float* delta);
+  void keep_mixture(const std::vector<TrainLayer>& layers, const Batch& batch, const Step& step,
+                    std::size_t l, MixturePass::Back& back);
+  LossSum loss(LossFunction& function, const Batch& batch, const float* y, double scale,
+               std::span<float> delta);
 
   const TrainOptions& options_;
-  std::size_t stride_;
+  std::size_t stride_, panels_ = 1;  // samples of a panel; panels that go from layer to layer together
   LossFunction training_loss_, plain_loss_;
+  std::vector<Stage> stages_;
+  std::vector<std::size_t> level_size_;    // floats of a panel
+  std::vector<Buffer<float>> activation_;  // per level; the inputs' is empty if they are sparse
+  std::vector<Buffer<float>> sum_;         // before the activation, where the activation cannot tell it
+  Buffer<float> delta_[2], exit_next_;
+  std::vector<float> occurring_;  // the values of sparse rows, one after the other, after dropout
   std::vector<Index> labels_;
-  std::vector<Buffer<float>>
-      activation_;                  // [0]: inputs (empty if they are sparse), then each layer's outputs
-  std::vector<float> occurring_;    // the values of sparse rows, one after the other, after dropout
-  std::vector<Buffer<float>> sum_;  // before the activation, where the activation cannot tell it
-  Buffer<float> delta_[2];
-  Record* record_ = nullptr;
-  std::size_t first_ = 0;
 };
 
 }  // namespace filigree

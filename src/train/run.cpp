@@ -238,7 +238,7 @@ class Run {
   void use_best() {
     TrainState& state = trainer_.state();
     for (std::size_t l = 0; l < state.layers.size(); ++l)
-      set_connections(state.layers[l], state.best[l], l > 0);
+      set_connections(state.layers[l], state.best[l], state.layers[l].transposed.rows > 0);
   }
 
   Offset connections() const {

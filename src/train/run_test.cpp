@@ -427,6 +427,8 @@ TEST(Run, RefusesToResumeWithOtherSettings) {
       value = static_cast<T>(static_cast<int>(value) == 0 ? 1 : 0);
     } else if constexpr (std::is_same_v<T, std::vector<double>>) {
       value = {0.5, 0.5, 0.5};
+    } else if constexpr (std::is_same_v<T, std::vector<Index>>) {
+      value = {1};
     } else if constexpr (std::is_arithmetic_v<T>) {
       value =
           std::is_integral_v<T> ? static_cast<T>(value + 1) : static_cast<T>(value == 0 ? 0.5 : value / 2);

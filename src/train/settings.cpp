@@ -30,6 +30,13 @@ constexpr Setting kSettings[] = {
     {"activation", "of hidden neurons"},
     {"slope", "below zero, of leaky-relu and all-relu", 0, 1},
     {"scaling", "of inputs: to mean 0 and deviation 1, to a largest magnitude of 1"},
+    {"exits", "hidden layers, counted from 1, behind which a head may end the computation", 1, 1 << 24},
+    {"exit-weight", "of the loss of each such head", 0, 1000},
+    {"exit-density", "share of the weights of such a head", 0, 1, Ends::low_open},
+    {"mixtures", "hidden layers that are mixtures of experts, each like the layer it stands for", 1, 1 << 24},
+    {"experts", "of each mixture", 2, 1024},
+    {"active-experts", "of those, how many a row goes to", 1, 1024},
+    {"balance", "weight of the loss that spreads rows evenly over experts", 0, 1000},
     {"evolve", "how connections are dropped and grown"},
     {"update-every", "steps from one evolution to the next", 1, 1e15},
     {"drop-fraction", "share of connections dropped by the first evolution", 0, 1},
@@ -83,13 +90,13 @@ const Setting& setting(std::string_view name) {
 }
 
 template <typename T>
-std::string text_of(const T& value) {
+std::string text_of(std::string_view name, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
   } else if constexpr (std::is_enum_v<T>) {
     return std::string(word(value));
   } else if constexpr (is_list<T>) {
-    return fmt::format("{}", fmt::join(value, std::is_same_v<T, std::vector<Index>> ? "-" : ","));
+    return fmt::format("{}", fmt::join(value, name == "network" ? "-" : ","));
   } else {
     return fmt::format("{}", value);
   }
@@ -102,7 +109,7 @@ std::string possible(std::string_view name, const T&) {
   } else if constexpr (std::is_enum_v<T>) {
     return one_of(Words<T>::words);
   } else if constexpr (std::is_same_v<T, std::vector<Index>>) {
-    return "numbers of neurons such as 784-256-10";
+    return name == "network" ? "numbers of neurons such as 784-256-10" : "numbers such as 1,2";
   } else if constexpr (is_list<T>) {
     return "numbers such as 0.05,0.2";
   } else {
@@ -128,7 +135,7 @@ T number(std::string_view name, std::string_view text) {
 
 template <typename T>
 void read_list(std::string_view name, std::string_view text, std::vector<T>& list) {
-  const std::string_view separators = std::is_same_v<T, Index> ? "-," : ",";
+  const std::string_view separators = name == "network" ? "-," : ",";
   list.clear();
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
@@ -169,7 +176,7 @@ std::vector<SettingInfo> setting_infos(const TrainOptions& standard) {
   std::string_view group;
   for_each_setting(standard, [&](std::string_view name, const auto& value) {
     group = group_of(name, group);
-    infos.push_back({name, group, setting(name).help, possible(name, value), text_of(value),
+    infos.push_back({name, group, setting(name).help, possible(name, value), text_of(name, value),
                      std::is_same_v<std::decay_t<decltype(value)>, bool>});
   });
   return infos;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "compile/expand.h"
+#include "train/topology.h"
 
 namespace filigree {
 
@@ -24,6 +25,7 @@ Loss loss_of(const Model& model) {
 void check_trainable(const Model& model, const Dataset& data, bool dense) {
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     const Layer& layer = model.layers[l];
+    if (layer.gate) fail("layer {} is a mixture of experts, which is trained from its beginning only", l + 1);
     if (layer.cap != kNoCap) fail("layer {} is capped at {}, which is not trained", l + 1, layer.cap);
     if (layer.weights.nnz() == 0) fail("layer {} has no connections", l + 1);
     if (dense && !is_full(layer.weights.view()))
@@ -87,6 +89,10 @@ void take_shape(const Model& model, TrainOptions& options) {
     all += capacity;
   }
   options.sparsity = 1 - connections / all;
+  options.mixtures.clear();
+  if (model.exits.empty()) return;  // it may get some
+  options.exits.clear();
+  for (const ExitHead& exit : model.exits) options.exits.push_back(exit.after);
 }
 
 TrainState start_from(const Model& given, const Dataset& data, const TrainOptions& options) {
@@ -98,6 +104,13 @@ TrainState start_from(const Model& given, const Dataset& data, const TrainOption
   state.data_fingerprint = fingerprint(data);
   state.scaling = scaling_of(model, data);
   state.layers = layers_of(model, options, data.train.sparse());
+  const std::vector<LayerShape> shapes = layout(state.options);
+  for (std::size_t l = state.layers.size(); l < shapes.size(); ++l) {
+    TrainLayer& exit =
+        state.layers.emplace_back(make_layer(state.options, shapes[l], l, data.train.sparse()));
+    for (const ExitHead& head : model.exits)
+      if (head.after == static_cast<Index>(shapes[l].level)) set_connections(exit, head.layer, true);
+  }
   return state;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "io/safetensors.h"
 #include "train/config.h"
+#include "train/topology.h"
 
 namespace filigree {
 
@@ -111,14 +112,17 @@ void add_best(Tensors& tensors, const std::string& prefix, const Layer& layer) {
   tensors.add(prefix + "bias", layer.bias);
 }
 
-TrainLayer read_layer(const TensorFile& file, std::size_t l, const TrainState& state) {
+TrainLayer read_layer(const TensorFile& file, std::size_t l, const LayerShape& shape,
+                      const TrainState& state) {
   const std::string prefix = fmt::format("layers.{}.", l);
   TrainLayer layer;
-  layer.inputs = state.options.network[l];
-  layer.outputs = state.options.network[l + 1];
+  layer.inputs = shape.inputs;
+  layer.outputs = shape.outputs;
+  layer.role = shape.role;
+  layer.level = shape.level;
   layer.dense = state.options.dense;
   layer.by_input = number<int>(file, prefix + "by_input") != 0;
-  if (l > 0 ? layer.by_input == layer.dense : layer.by_input && layer.dense)
+  if (shape.level > 0 ? layer.by_input == layer.dense : layer.by_input && layer.dense)
     fail("{}: layer {} is {}stored by input", file.name(), l + 1, layer.by_input ? "" : "not ");
   const auto activation = number<std::uint64_t>(file, prefix + "activation");
   if (activation >= kActivationNames.size())
@@ -138,7 +142,7 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const TrainState& s
     validate(pattern, fmt::format("{}: layer {}", file.name(), l + 1));
     index_rows(pattern);
     size = pattern.nnz();
-    if (l > 0) layer.transposed = transpose(pattern);
+    if (shape.level > 0) layer.transposed = transpose(pattern);
   }
   const Optimizer optimizer = state.options.optimizer;
   const std::size_t moments = optimizer == Optimizer::sgd ? 0 : 1;
@@ -169,6 +173,27 @@ Layer read_best(const TensorFile& file, std::size_t l, const TrainLayer& like) {
   layer.slope = like.slope;
   validate(layer, fmt::format("{}: best layer {}", file.name(), l + 1));
   return layer;
+}
+
+// Layers come in the order of layout().
+void add_to_model(Model& model, const TrainLayer& trained, Layer layer, Index active) {
+  switch (trained.role) {
+    case LayerRole::chain:
+      model.layers.push_back(std::move(layer));
+      break;
+    case LayerRole::expert:
+      if (model.layers.size() == trained.level)
+        model.layers.push_back(std::move(layer));
+      else
+        append_expert(model.layers.back(), layer);
+      break;
+    case LayerRole::gate:
+      model.layers[trained.level].gate = Gate{std::move(layer.weights), std::move(layer.bias), active};
+      break;
+    case LayerRole::exit:
+      model.exits.push_back({static_cast<Index>(trained.level), std::move(layer)});
+      break;
+  }
 }
 
 }  // namespace
@@ -300,8 +325,8 @@ TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions
     fail("{}: {} scales for {} inputs", file.name(), scales, state.options.network.front());
   state.scaling.mean = values<float>(file, "input.mean", scales);
   state.scaling.scale = values<float>(file, "input.scale", scales);
-  for (std::size_t l = 0; l + 1 < state.options.network.size(); ++l)
-    state.layers.push_back(read_layer(file, l, state));
+  for (const LayerShape& shape : layout(state.options))
+    state.layers.push_back(read_layer(file, state.layers.size(), shape, state));
   if (file.contains("best.0.value"))
     for (std::size_t l = 0; l < state.layers.size(); ++l)
       state.best.push_back(read_best(file, l, state.layers[l]));
@@ -310,10 +335,9 @@ TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions
 
 Model to_model(const TrainState& state, bool best) {
   Model model;
-  if (best)
-    model.layers = state.best;
-  else
-    for (const TrainLayer& layer : state.layers) model.layers.push_back(to_layer(layer));
+  for (std::size_t l = 0; l < state.layers.size(); ++l)
+    add_to_model(model, state.layers[l], best ? state.best[l] : to_layer(state.layers[l]),
+                 state.options.active_experts);
   model.input_mean = state.scaling.mean;
   model.input_scale = state.scaling.scale;
   model.loss = std::string(word(state.options.loss));

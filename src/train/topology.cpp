@@ -166,41 +166,82 @@ void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l) 
       draw(e, layer.by_input ? layer.pattern.column[e] : r);
 }
 
-std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inputs, std::size_t slices) {
+std::vector<LayerShape> layout(const TrainOptions& options) {
   const std::size_t count = options.network.size() - 1;
-  const std::vector<Offset> connections =
-      options.dense ? std::vector<Offset>{} : connections_per_layer(options);
-  std::vector<TrainLayer> layers(count);
+  std::vector<Offset> connections;
+  if (options.dense)
+    for (std::size_t l = 0; l < count; ++l)
+      connections.push_back(static_cast<Offset>(weights_of(options, l)));
+  else
+    connections = connections_per_layer(options);
+  std::vector<LayerShape> shapes, gates, exits;
+  const auto full = [](Index inputs, Index outputs) { return static_cast<Offset>(inputs) * outputs; };
   for (std::size_t l = 0; l < count; ++l) {
-    TrainLayer& layer = layers[l];
-    layer.inputs = options.network[l];
-    layer.outputs = options.network[l + 1];
-    layer.dense = options.dense;
-    layer.by_input = !options.dense && (sparse_inputs || l > 0);
-    layer.threshold = options.threshold;
-    if (l + 1 < count) {
-      layer.activation = hidden_activation(options.activation);
-      if (layer.activation == Activation::leaky_relu) {
-        const bool flipped = options.activation == HiddenActivation::all_relu && l % 2 == 1;
-        layer.slope = static_cast<float>(flipped ? -options.slope : options.slope);
-      }
+    const Index inputs = options.network[l], outputs = options.network[l + 1];
+    if (std::ranges::count(options.mixtures, static_cast<Index>(l) + 1) > 0) {
+      for (Index e = 0; e < options.experts; ++e)
+        shapes.push_back({LayerRole::expert, l, inputs, outputs, connections[l]});
+      gates.push_back({LayerRole::gate, l, inputs, options.experts, full(inputs, options.experts)});
     } else {
-      layer.activation = options.loss == Loss::mse ? Activation::sigmoid : Activation::identity;
+      shapes.push_back({LayerRole::chain, l, inputs, outputs, connections[l]});
     }
-    if (!layer.dense) {
-      // Inputs are columns where connections are stored by output, as they are for the way forward.
-      if ((!layer.by_input || l > 0) && layer.inputs > kMaxPatternColumns)
-        fail("layer {} reads {} neurons; {} is the most", l + 1, layer.inputs, kMaxPatternColumns);
-      if (layer.by_input && layer.outputs > kMaxPatternColumns)
-        fail("layer {} has {} neurons; {} is the most", l + 1, layer.outputs, kMaxPatternColumns);
-      Random random = random_stream(options.seed, Stream::topology, l);
-      layer.pattern = make_pattern(layer.inputs, layer.outputs, connections[l], layer.by_input, random);
-      if (l > 0) layer.transposed = transpose(layer.pattern);
+  }
+  for (const Index after : options.exits) {
+    const Index inputs = options.network[static_cast<std::size_t>(after)], outputs = options.network.back();
+    const auto part = std::llround(options.exit_density * static_cast<double>(full(inputs, outputs)));
+    exits.push_back({LayerRole::exit, static_cast<std::size_t>(after), inputs, outputs,
+                     options.dense ? full(inputs, outputs) : std::max<Offset>(1, part)});
+  }
+  shapes.insert(shapes.end(), gates.begin(), gates.end());
+  shapes.insert(shapes.end(), exits.begin(), exits.end());
+  return shapes;
+}
+
+TrainLayer make_layer(const TrainOptions& options, const LayerShape& shape, std::size_t l,
+                      bool sparse_inputs) {
+  TrainLayer layer;
+  layer.inputs = shape.inputs;
+  layer.outputs = shape.outputs;
+  layer.role = shape.role;
+  layer.level = shape.level;
+  layer.dense = options.dense;
+  layer.by_input = !options.dense && (sparse_inputs || shape.level > 0);
+  layer.threshold = options.threshold;
+  const bool hidden = leads_on(layer) && shape.level + 2 < options.network.size();
+  if (hidden) {
+    layer.activation = hidden_activation(options.activation);
+    if (layer.activation == Activation::leaky_relu) {
+      const bool flipped = options.activation == HiddenActivation::all_relu && shape.level % 2 == 1;
+      layer.slope = static_cast<float>(flipped ? -options.slope : options.slope);
     }
-    layer.value.resize(layer.dense ? layer.capacity() : layer.pattern.nnz());
-    layer.transposed_value.resize(layer.transposed.nnz());
-    layer.bias.assign(static_cast<std::size_t>(layer.outputs), 0.0f);
-    draw_values(options, layer, l);
+  } else {
+    const bool sigmoid = options.loss == Loss::mse && shape.role != LayerRole::gate;
+    layer.activation = sigmoid ? Activation::sigmoid : Activation::identity;
+  }
+  if (!layer.dense) {
+    // Inputs are columns where connections are stored by output, as they are for the way forward.
+    if ((!layer.by_input || shape.level > 0) && layer.inputs > kMaxPatternColumns)
+      fail("layer {} reads {} neurons; {} is the most", l + 1, layer.inputs, kMaxPatternColumns);
+    if (layer.by_input && layer.outputs > kMaxPatternColumns)
+      fail("layer {} has {} neurons; {} is the most", l + 1, layer.outputs, kMaxPatternColumns);
+    Random random = random_stream(options.seed, Stream::topology, l);
+    layer.pattern = make_pattern(layer.inputs, layer.outputs, shape.connections, layer.by_input, random);
+    if (shape.level > 0) layer.transposed = transpose(layer.pattern);
+  }
+  layer.value.resize(layer.dense ? layer.capacity() : layer.pattern.nnz());
+  layer.transposed_value.resize(layer.transposed.nnz());
+  layer.bias.assign(static_cast<std::size_t>(layer.outputs), 0.0f);
+  draw_values(options, layer, l);
+  // A gate begins with hardly any opinion: an expert that gets nothing at first learns nothing.
+  if (layer.role == LayerRole::gate)
+    for (float& value : layer.value) value *= 0.1f;
+  return layer;
+}
+
+std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inputs, std::size_t slices) {
+  std::vector<TrainLayer> layers;
+  for (const LayerShape& shape : layout(options)) {
+    TrainLayer& layer = layers.emplace_back(make_layer(options, shape, layers.size(), sparse_inputs));
     resize_state(layer, options.optimizer, slices);
     refresh_transposed(layer);
   }

@@ -1,0 +1,67 @@
+#include "filigree/exits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/network_impl.h"
+#include "base/error.h"
+#include "base/median.h"
+#include "io/atomic_file.h"
+#include "report/plot.h"
+
+namespace filigree {
+
+std::vector<double> default_exit_thresholds() {
+  return {0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1};
+}
+
+ExitCurve exit_curve(const Network& network, const Data& data, std::vector<double> thresholds, Part part,
+                     int repeat, const Observer& observer) {
+  if (network.impl().exits.empty())
+    fail("{}: the network has no exits; train one with --exits", network.describe());
+  std::ranges::sort(thresholds);
+  if (thresholds.empty() || thresholds.back() < 1) thresholds.push_back(1);
+  ExitCurve curve;
+  for (const double threshold : thresholds) curve.points.push_back({threshold});
+  std::vector<std::vector<double>> seconds(thresholds.size());
+  for (int i = 0; i < repeat; ++i) {
+    for (std::size_t p = 0; p < curve.points.size(); ++p) {
+      observer.report("curve", static_cast<double>(static_cast<std::size_t>(i) * curve.points.size() + p),
+                      static_cast<double>(static_cast<std::size_t>(repeat) * curve.points.size()), "runs");
+      Observer quiet;
+      quiet.stop = observer.stop;
+      curve.points[p].evaluation = evaluate(network, data, part, quiet, {thresholds[p]});
+      seconds[p].push_back(curve.points[p].evaluation.seconds);
+    }
+  }
+  for (std::size_t p = 0; p < curve.points.size(); ++p) {
+    curve.points[p].seconds = median(seconds[p]);
+    curve.points[p].fastest = std::ranges::min(seconds[p]);
+    curve.points[p].slowest = std::ranges::max(seconds[p]);
+  }
+  curve.rows = curve.points.front().evaluation.rows;
+  return curve;
+}
+
+void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, const std::string& title) {
+  Plot plot;
+  plot.title = title;
+  plot.x_name = "connections computed for a row, on average";
+  plot.y_name = "error, %";
+  PlotLine line{"threshold " + fmt::format("{:g} to {:g}", curve.points.front().threshold,
+                                           curve.points.back().threshold),
+                "#1f6f8b",
+                {}};
+  for (const ExitPoint& point : curve.points) {
+    const double error = 1 - point.evaluation.accuracy;
+    const double half = 1.96 * std::sqrt(error * (1 - error) / static_cast<double>(curve.rows));
+    line.points.push_back({point.evaluation.connections_per_row, 100 * error,
+                           100 * std::max(error - half, error / 2), 100 * (error + half)});
+  }
+  plot.lines.push_back(std::move(line));
+  AtomicFile file(path);
+  file.write(to_svg(plot));
+  file.commit();
+}
+
+}  // namespace filigree
