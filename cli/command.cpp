@@ -122,7 +122,8 @@ CLI::Option* ModelArguments::add_to(CLI::App& app) {
 
 CLI::Option* DataArguments::add_to(CLI::App& app) {
   source_ = app.add_option("--data", options.source,
-                           "mnist:DIR, fashion[:DIR], digits[:ROWS], csv:FILE[,TEST], libsvm:FILE[,TEST] or "
+                           "mnist:DIR, fashion[:DIR], digits[:ROWS], contexts[:ROWS], csv:FILE[,TEST], "
+                           "libsvm:FILE[,TEST] or "
                            "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]")
                 ->type_name("SPEC");
   label_column_ = app.add_option("--label-column", options.label_column,

@@ -17,7 +17,7 @@ namespace filigree {
 // Where a data set comes from.
 struct DataOptions {
   // mnist:DIR, fashion[:DIR], idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS], csv:FILE[,TEST_FILE],
-  // libsvm:FILE[,TEST_FILE], digits[:TRAIN_ROWS]
+  // libsvm:FILE[,TEST_FILE], digits[:TRAIN_ROWS], contexts[:TRAIN_ROWS]
   std::string source;
   std::string label_column = "1";  // csv: a number counted from 1, or a name of the header
   double test_share = 0.2;         // of the rows, drawn by `seed`, where the source has no test part
@@ -54,10 +54,11 @@ struct TrainOptions {
   double exit_weight = 0.3;   // of each head's loss
   double exit_density = 0.2;  // share of a head's weights that exist
   std::vector<Index> mixtures =
-      {};                    // hidden layers that are mixtures of experts, each like the layer it stands for
-  Index experts = 8;         // of each mixture
-  Index active_experts = 2;  // of those, how many a row goes to
-  double balance = 0.01;     // weight of the loss that spreads rows evenly over the experts
+      {};                     // hidden layers that are mixtures of experts, each like the layer it stands for
+  Index experts = 8;          // of each mixture
+  Index active_experts = 2;   // of those, how many a row goes to
+  double gate_density = 0.2;  // share of a gate's weights that exist
+  double balance = 0.01;      // weight of the loss that spreads rows evenly over the experts
 
   // How the topology evolves.
   Evolve evolve = Evolve::rigl;
@@ -216,6 +217,7 @@ void for_each_setting(Options& o, Visit&& visit) {
   visit("mixtures", o.mixtures);
   visit("experts", o.experts);
   visit("active-experts", o.active_experts);
+  visit("gate-density", o.gate_density);
   visit("balance", o.balance);
   visit("evolve", o.evolve);
   visit("update-every", o.update_every);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <charconv>
+#include <limits>
 #include <string_view>
 
 #include "base/error.h"
@@ -26,6 +28,7 @@ constexpr std::array kSchemes = {
     Scheme{"csv", "csv:FILE[,TEST_FILE]", 1, 2, load_csv},
     Scheme{"libsvm", "libsvm:FILE[,TEST_FILE]", 1, 2, load_libsvm},
     Scheme{"digits", "digits[:TRAIN_ROWS]", 0, 1, load_digits},
+    Scheme{"contexts", "contexts[:TRAIN_ROWS]", 0, 1, load_contexts},
 };
 
 const Scheme& find_scheme(std::string_view source) {
@@ -57,6 +60,18 @@ std::vector<std::string> split_names(std::string_view source) {
 }
 
 }  // namespace
+
+Index rows_named(Names train_rows, std::string_view scheme, Index otherwise) {
+  if (train_rows.empty()) return otherwise;
+  const std::string& text = train_rows.front();
+  const char* const end = text.data() + text.size();
+  Index rows = 0;
+  const auto [stop, status] = std::from_chars(text.data(), end, rows);
+  if (status != std::errc() || stop != end || rows < 1)
+    fail("{} training rows of {}, but that is a whole number from 1 to {}", in_quotes(text), scheme,
+         std::numeric_limits<Index>::max());
+  return rows;
+}
 
 Dataset load_dataset(const DataOptions& options, const Observer& observer) {
   if (!(options.test_share >= 0 && options.test_share < 1)) {

@@ -17,6 +17,12 @@ Dataset load_fashion(Names directory, const DataOptions& options, const Observer
 Dataset load_idx(Names files, const DataOptions& options, const Observer& observer);
 Dataset load_digits(Names train_rows, const DataOptions& options, const Observer& observer);
 
+// Floats (contexts.cpp).
+Dataset load_contexts(Names train_rows, const DataOptions& options, const Observer& observer);
+
+// The number of training rows of data that is made, if one is named.
+Index rows_named(Names train_rows, std::string_view scheme, Index otherwise);
+
 // Images 0 … count-1 of the set `seed` of digits.h, 28×28.
 DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer);
 

@@ -64,7 +64,7 @@ TEST(Sources, UnknownOnesAreRefusedWithAListOfTheKnown) {
   const std::string known =
       " names no data set; these are known: mnist:DIR, fashion[:DIR], "
       "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS], csv:FILE[,TEST_FILE], libsvm:FILE[,TEST_FILE], "
-      "digits[:TRAIN_ROWS]";
+      "digits[:TRAIN_ROWS], contexts[:TRAIN_ROWS]";
   EXPECT_EQ(refusal("cifar:somewhere"), "\"cifar:somewhere\"" + known);
   EXPECT_EQ(refusal(""), "\"\"" + known);
   EXPECT_EQ(refusal("data.csv"), "\"data.csv\"" + known);

@@ -1,10 +1,8 @@
 // Data sets of bytes: images in idx files, and drawn digits.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -151,16 +149,7 @@ DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer)
 }
 
 Dataset load_digits(Names train_rows, const DataOptions& options, const Observer& observer) {
-  Index rows = kDefaultDigits;
-  if (!train_rows.empty()) {
-    const std::string& text = train_rows.front();
-    const char* const end = text.data() + text.size();
-    const auto [stop, status] = std::from_chars(text.data(), end, rows);
-    if (status != std::errc() || stop != end || rows < 1) {
-      fail("{} training rows of digits, but that is a whole number from 1 to {}", in_quotes(text),
-           std::numeric_limits<Index>::max());
-    }
-  }
+  const Index rows = rows_named(train_rows, "digits", kDefaultDigits);
   Random seeds(options.seed, kDigitsStream);
   const std::uint64_t train_seed = seeds.next(), test_seed = seeds.next();
   return {"drawn digits", kDigitClasses, drawn_digits(rows, train_seed, observer),

@@ -36,7 +36,6 @@ RoutedPlan::RoutedPlan(const LayerSource& source, std::span<const ExitHead> exit
       threshold_(static_cast<float>(threshold)),
       by_share_(by_share),
       inputs_(source.inputs()) {
-  widest_ = static_cast<std::size_t>(inputs_);
   for (Index l = 0; l < source.layers(); ++l) {
     const Layer layer = source.layer(l);
     Stage& stage = stages_.emplace_back();
@@ -44,6 +43,7 @@ RoutedPlan::RoutedPlan(const LayerSource& source, std::span<const ExitHead> exit
       for (Index e = 0; e < layer.experts(); ++e) stage.experts.push_back(packed(expert_of(layer, e)));
       stage.gate = packed(layer_of(*layer.gate));
       stage.active = static_cast<std::size_t>(layer.gate->active);
+      widest_ = std::max(widest_, static_cast<std::size_t>(layer.inputs()));
       most_experts_ = std::max(most_experts_, stage.experts.size());
     } else {
       stage.experts.push_back(packed(layer));
@@ -78,7 +78,7 @@ class RoutedPlan::Block {
         gate_(2 * plan.most_experts_ * kLanes),
         head_(2 * plan.outputs_ * kLanes),
         gathered_(plan.widest_ * kLanes),
-        own_(gathered_.size()) {
+        own_(gathered_.size() + kLanes) {
     y_.zero();  // places that no row has taken are computed with, too
     gathered_.zero();
     work_.rows_by_exit.assign(plan.exits_ + 1, 0);
@@ -90,15 +90,19 @@ class RoutedPlan::Block {
     row_.resize(count);
     for (std::size_t i = 0; i < count; ++i) row_[i] = first + i;
     auto width = static_cast<std::size_t>(plan_.inputs_);
-    for (std::size_t p = 0; p < panels(); ++p)
-      std::copy_n(loader.load(first + p * kLanes, rows_in(p)), width * kLanes, panel(x_, p, width));
     for (const Stage& stage : plan_.stages_) {
+      const bool from_rows = &stage == &plan_.stages_.front();
       const auto next = static_cast<std::size_t>(stage.experts.front()->outputs());
+      if (from_rows && stage.gate)
+        for (std::size_t p = 0; p < panels(); ++p)
+          std::copy_n(loader.load(first + p * kLanes, rows_in(p)), width * kLanes, panel(x_, p, width));
       if (stage.gate) {
         run_mixture(stage, width, next);
       } else {
-        for (std::size_t p = 0; p < panels(); ++p)
-          run_layer(*stage.experts.front(), panel(x_, p, width), panel(y_, p, next), rows_in(p));
+        for (std::size_t p = 0; p < panels(); ++p) {
+          const float* x = from_rows ? loader.load(first + p * kLanes, rows_in(p)) : panel(x_, p, width);
+          run_layer(*stage.experts.front(), x, panel(y_, p, next), rows_in(p));
+        }
       }
       std::swap(x_, y_);
       width = next;
@@ -157,20 +161,25 @@ class RoutedPlan::Block {
   // Gathers the rows of one expert into a panel, and adds what it makes of them to the mixture's.
   void run_expert(const PlanLayer& expert, std::span<const Routed> rows, std::size_t width,
                   std::size_t next) {
-    Index at = 0;
-    for (std::size_t i = 0; i < rows.size();) {  // rows come panel by panel, lanes ascending
-      std::uint32_t lanes = 0;
-      const std::uint32_t p = rows[i].panel;
-      for (; i < rows.size() && rows[i].panel == p; ++i) lanes |= 1u << rows[i].lane;
-      append_panel_rows(panel(x_, p, width), static_cast<Index>(width), lanes, gathered_.data(), at);
-      at += std::popcount(lanes);
+    struct Piece {
+      std::uint32_t panel, lanes;
+      Index at;
+    };
+    Piece piece[kLanes];
+    std::size_t pieces = 0;
+    float weight[kLanes];
+    for (std::size_t i = 0; i < rows.size(); ++i) {  // panel by panel, lanes ascending
+      if (i == 0 || rows[i].panel != rows[i - 1].panel)
+        piece[pieces++] = {rows[i].panel, 0, static_cast<Index>(i)};
+      piece[pieces - 1].lanes |= 1u << rows[i].lane;
+      weight[i] = rows[i].weight;
     }
+    for (const Piece& p : std::span(piece, pieces))
+      append_panel_rows(panel(x_, p.panel, width), static_cast<Index>(width), p.lanes, gathered_.data(),
+                        p.at);
     run_layer(expert, gathered_.data(), own_.data(), rows.size());
-    float* to[kLanes];
-    for (std::size_t j = 0; j < rows.size(); ++j) to[j] = panel(y_, rows[j].panel, next) + rows[j].lane;
-    for (std::size_t o = 0; o < next; ++o)
-      for (std::size_t j = 0; j < rows.size(); ++j)
-        to[j][o * kLanes] += rows[j].weight * own_[o * kLanes + j];
+    for (const Piece& p : std::span(piece, pieces))
+      add_panel_rows(own_.data(), static_cast<Index>(next), p.at, p.lanes, weight, panel(y_, p.panel, next));
   }
 
   // Rows that a head is sure of leave with what it says; the others move together.

@@ -348,6 +348,38 @@ void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::u
   }
 }
 
+void AddPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::size_t at, std::uint32_t rows,
+                  const float* HWY_RESTRICT weight, float* HWY_RESTRICT to) {
+  const Tag d;
+  const hn::RebindToSigned<Tag> d_index;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::uint32_t lane_bits = lanes >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << lanes) - 1;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += lanes) {
+    const std::uint32_t bits = (rows >> r) & lane_bits;
+    if (bits == 0) continue;
+    HWY_ALIGN std::int32_t place[kPanelRows] = {};  // of a marked lane: which of the appended rows it is
+    HWY_ALIGN float weights[kPanelRows] = {};
+    std::int32_t next = 0;
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      if ((bits >> lane & 1) == 0) continue;
+      weights[lane] = weight[at + static_cast<std::size_t>(next)];
+      place[lane] = next++;
+    }
+    const std::uint8_t mask_bytes[8] = {static_cast<std::uint8_t>(bits),
+                                        static_cast<std::uint8_t>(bits >> 8)};
+    const auto marked = hn::LoadMaskBits(d, mask_bytes);
+    const auto indices = hn::IndicesFromVec(d, hn::Load(d_index, place));
+    const auto factor = hn::Load(d, weights);
+    for (std::size_t n = 0; n < neurons; ++n) {
+      const std::size_t row = n * static_cast<std::size_t>(kPanelRows);
+      const auto own = hn::TableLookupLanes(hn::LoadU(d, from + row + at), indices);
+      const auto before = hn::Load(d, to + row + r);
+      hn::Store(hn::IfThenElse(marked, hn::MulAdd(factor, own, before), before), d, to + row + r);
+    }
+    at += static_cast<std::size_t>(next);
+  }
+}
+
 }  // namespace
 }  // namespace filigree::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

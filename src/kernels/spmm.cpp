@@ -13,6 +13,7 @@ namespace filigree {
 HWY_EXPORT(SpmmRows);
 HWY_EXPORT(SpmmPanel);
 HWY_EXPORT(AppendPanelRows);
+HWY_EXPORT(AddPanelRows);
 
 void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y) {
   parallel_for(static_cast<std::size_t>(w.rows), 64, [&](std::size_t first, std::size_t last) {
@@ -29,6 +30,12 @@ void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x,
 void append_panel_rows(const float* from, Index neurons, std::uint32_t rows, float* to, Index at) {
   HWY_DYNAMIC_DISPATCH(AppendPanelRows)
   (from, static_cast<std::size_t>(neurons), rows, to, static_cast<std::size_t>(at));
+}
+
+void add_panel_rows(const float* from, Index neurons, Index at, std::uint32_t rows, const float* weight,
+                    float* to) {
+  HWY_DYNAMIC_DISPATCH(AddPanelRows)
+  (from, static_cast<std::size_t>(neurons), static_cast<std::size_t>(at), rows, weight, to);
 }
 
 }  // namespace filigree

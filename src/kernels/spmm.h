@@ -36,4 +36,10 @@ void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x,
 // at + popcount(rows) <= kPanelRows.
 void append_panel_rows(const float* from, Index neurons, std::uint32_t rows, float* to, Index at);
 
+// The way back: the rows of panel `from` that append_panel_rows put at `at` and after are added to the rows
+// marked in `to`, row i of `from` times weight[i]. Behind `from` there are kPanelRows values more that may be
+// read.
+void add_panel_rows(const float* from, Index neurons, Index at, std::uint32_t rows, const float* weight,
+                    float* to);
+
 }  // namespace filigree

@@ -232,6 +232,38 @@ TEST(AppendPanelRows, AppendsTheMarkedRowsInOrderAndNothingElse) {
   });
 }
 
+TEST(AddPanelRows, BringsRowsBackWithTheirWeightsAndTouchesNothingElse) {
+  constexpr Index kNeurons = 5;
+  std::vector<float> appended(kNeurons * kLanes);
+  std::iota(appended.begin(), appended.end(), 1.0f);
+  appended.resize(appended.size() + kLanes,
+                  std::numeric_limits<float>::quiet_NaN());  // may be read, not used
+  const Buffer<float> from = aligned(appended);
+  for_each_target([&] {
+    EXPECT_TRUE(rc::check([&] {
+      const auto marked = *rc::gen::arbitrary<std::uint32_t>();
+      const int count = std::popcount(marked);
+      const auto at = *rc::gen::inRange<Index>(0, kPanelRows - count + 1);
+      float weight[kLanes];
+      for (std::size_t i = 0; i < kLanes; ++i) weight[i] = 0.5f * static_cast<float>(i);  // exact
+      Buffer<float> to(kNeurons * kLanes);
+      std::ranges::fill(to, -1.0f);
+      add_panel_rows(from.data(), kNeurons, at, marked, weight, to.data());
+      for (std::size_t n = 0; n < kNeurons; ++n) {
+        auto next = static_cast<std::size_t>(at);
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          float expected = -1.0f;
+          if (marked >> lane & 1) {
+            expected += weight[next] * appended[n * kLanes + next];
+            ++next;
+          }
+          RC_ASSERT(to[n * kLanes + lane] == expected);
+        }
+      }
+    }));
+  });
+}
+
 TEST(Pack, SharesTheInputsOfRepeatedPatterns) {
   // Thirteen outputs read the same two inputs, one reads another.
   CsrMatrix w;

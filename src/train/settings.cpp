@@ -36,6 +36,7 @@ constexpr Setting kSettings[] = {
     {"mixtures", "hidden layers that are mixtures of experts, each like the layer it stands for", 1, 1 << 24},
     {"experts", "of each mixture", 2, 1024},
     {"active-experts", "of those, how many a row goes to", 1, 1024},
+    {"gate-density", "share of the weights of what chooses among experts", 0, 1, Ends::low_open},
     {"balance", "weight of the loss that spreads rows evenly over experts", 0, 1000},
     {"evolve", "how connections are dropped and grown"},
     {"update-every", "steps from one evolution to the next", 1, 1e15},

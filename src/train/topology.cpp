@@ -175,22 +175,25 @@ std::vector<LayerShape> layout(const TrainOptions& options) {
   else
     connections = connections_per_layer(options);
   std::vector<LayerShape> shapes, gates, exits;
-  const auto full = [](Index inputs, Index outputs) { return static_cast<Offset>(inputs) * outputs; };
+  const auto branch = [&](Index inputs, Index outputs, double density) {
+    const double all = static_cast<double>(inputs) * static_cast<double>(outputs);
+    return std::max<Offset>(1, std::llround(options.dense ? all : density * all));
+  };
   for (std::size_t l = 0; l < count; ++l) {
     const Index inputs = options.network[l], outputs = options.network[l + 1];
     if (std::ranges::count(options.mixtures, static_cast<Index>(l) + 1) > 0) {
       for (Index e = 0; e < options.experts; ++e)
         shapes.push_back({LayerRole::expert, l, inputs, outputs, connections[l]});
-      gates.push_back({LayerRole::gate, l, inputs, options.experts, full(inputs, options.experts)});
+      gates.push_back({LayerRole::gate, l, inputs, options.experts,
+                       branch(inputs, options.experts, options.gate_density)});
     } else {
       shapes.push_back({LayerRole::chain, l, inputs, outputs, connections[l]});
     }
   }
   for (const Index after : options.exits) {
     const Index inputs = options.network[static_cast<std::size_t>(after)], outputs = options.network.back();
-    const auto part = std::llround(options.exit_density * static_cast<double>(full(inputs, outputs)));
     exits.push_back({LayerRole::exit, static_cast<std::size_t>(after), inputs, outputs,
-                     options.dense ? full(inputs, outputs) : std::max<Offset>(1, part)});
+                     branch(inputs, outputs, options.exit_density)});
   }
   shapes.insert(shapes.end(), gates.begin(), gates.end());
   shapes.insert(shapes.end(), exits.begin(), exits.end());
