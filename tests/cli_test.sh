@@ -454,6 +454,57 @@ case $2 in
     check test "$code" -eq 1
     says err "filigree sweep --resume $work/halved"
     ;;
+  exits)
+    run 0 train --data digits:600 --network 784-40-40-40-10 --sparsity 0.8 --epochs 3 --exits 1,2 --out "$work/run" --json "$work/t.json"
+    says out "exits behind hidden layer 1, 2"; says out "exits       80 + 80"
+    run 0 info "$work/run"; says out "behind layer 1: 80 connections"
+    run 0 eval "$work/run" --data digits:600 --json "$work/all.json"; says out "connections a row"
+    run 0 eval "$work/run" --data digits:600 --exit-threshold 0 --json "$work/none.json"
+    says out "120 behind layer 1, 0 behind layer 2, 0 at the end"
+    run 0 eval "$work/run" --data digits:600 --exit-curve --plot "$work/curve.svg" --json "$work/c.json"
+    says out "connections/row"; says out curve.svg
+    check grep -q '"threshold": 0.5' "$work/c.json"; check grep -q '</svg>' "$work/curve.svg"
+    run 0 compile "$work/run" --out "$work/c.safetensors"; says out "are left out"
+    run 1 eval "$work/c.safetensors" --data digits:600 --exit-curve; says err "no exits"
+    run 2 eval "$work/c.safetensors" --data digits:600 --exit-threshold 0.5; says err "no exits"
+    run 2 eval "$work/run" --data digits:600 --exit-threshold 2; says err --exit-threshold
+    run 2 eval "$work/run" --data digits:600 --exit-threshold 0.5 --exit-curve; says err --exit-curve
+    run 2 eval "$work/run" --data digits:600 --plot "$work/p.svg"; says err --exit-curve
+    run 1 eval "$work/run" --data digits:600 --exit-curve --plot "$work/none/p.svg"; says err none
+    for ((i = 0; i < 784; ++i)); do printf '%s%d' "$([ $i -gt 0 ] && echo ,)" $((i % 256)); done > "$work/row.csv"; echo >> "$work/row.csv"
+    run 0 predict "$work/run" --input "$work/row.csv" --out "$work/p.csv" --exit-threshold 0.2
+    check test "$(wc -l < "$work/p.csv")" -eq 2
+    # Heads for a network that has none, and for one that has.
+    run 0 train --data digits:600 --network 784-30-30-10 --sparsity 0.8 --epochs 2 --out "$work/plain"
+    run 0 train --start "$work/plain" --data digits:600 --epochs 1 --exits 2 --out "$work/more"
+    run 0 info "$work/more"; says out "behind layer 2"
+    run 0 train --start "$work/more" --data digits:600 --epochs 1 --out "$work/again"
+    run 0 info "$work/again"; says out "behind layer 2"
+    run 1 prune "$work/run" --method magnitude --target 0.9 --data digits:600 --out "$work/p"; says err "plain networks"
+    run 1 train --data digits:600 --network 784-40-10 --exits 2; says err "has 1"
+    run 2 train --data digits:600 --exits 0; says err exits
+    run 2 train --data digits:600 --exits one; says err exits
+    # The run goes on with its heads.
+    run 0 train --data digits:600 --network 784-40-40-10 --sparsity 0.8 --epochs 2 --exits 1 --out "$work/go"
+    run 0 train --resume "$work/go"
+    ;;
+  mixture)
+    run 0 train --data contexts:3000 --network 40-32-4 --sparsity 0.8 --epochs 3 --mixtures 1 --experts 4 --out "$work/run"
+    says out "2 of 4 experts in hidden layer 1"; says out "experts"; says out "gates"
+    run 0 info "$work/run"; says out "4 experts, 2 for a row"
+    run 0 eval "$work/run" --data contexts:3000; says out "connections a row"
+    for command in "compile $work/run" "export $work/run --cpp $work/n.cpp" "bench activations $work/run --data contexts:3000" \
+                   "prune $work/run --method magnitude --target 0.9 --data contexts:3000 --out $work/p" \
+                   "train --start $work/run --data contexts:3000 --epochs 1"; do
+      run 1 $command; says err "mixture of experts"
+    done
+    run 1 train --data contexts:3000 --network 40-32-4 --mixtures 1 --experts 4 --active-experts 5; says err "5 of 4 experts"
+    run 1 train --data contexts:3000 --network 40-32-4 --mixtures 2; says err "has 1"
+    run 1 train --data contexts:3000 --network 40-32-4 --mixtures 1 --dense; says err dense
+    for ((i = 0; i < 40; ++i)); do echo "$((i % 2)) $((1 + i % 2)):1 5:2"; done > "$work/s.svm"
+    run 1 train --data "libsvm:$work/s.svm" --network 5-8-2 --sparsity 0.1 --mixtures 1; says err sparse
+    run 2 train --data contexts:3000 --experts 1; says err experts
+    ;;
   export)
     compiler=${CXX:-c++}
     command -v "$compiler" > /dev/null || { echo "SKIPPED: no $compiler"; exit 77; }

@@ -432,6 +432,57 @@ TEST(DigitSets, RefuseWhatIsNoNumberOfRows) {
   EXPECT_EQ(load("digits:1").test.rows, 0);
 }
 
+TEST(ContextSets, MeanWhatTheirContextSays) {
+  const Dataset set = load("contexts:9000");
+  EXPECT_EQ(set.train.rows, 9000);
+  EXPECT_EQ(set.test.rows, 1800);
+  EXPECT_EQ(set.train.features, 40);
+  EXPECT_EQ(set.classes, 4);
+  EXPECT_EQ(load("contexts").train.rows, 40000);
+  // Within a context the mean row of a class points its way: other rows are told by it. In another they are
+  // not.
+  const auto context_of = [&](std::size_t r) {
+    const float* row = set.train.floats.data() + r * 40;
+    return static_cast<std::size_t>(std::max_element(row, row + 16) - row);
+  };
+  std::vector<std::array<double, 24>> mean(16 * 4);
+  for (std::size_t r = 0; r < 9000; ++r)
+    for (std::size_t i = 0; i < 24; ++i)
+      mean[context_of(r) * 4 + static_cast<std::size_t>(set.train.label[r])][i] +=
+          double{set.train.floats[r * 40 + 16 + i]};
+  const auto told = [&](std::size_t shift) {
+    std::size_t right = 0;
+    for (std::size_t r = 0; r < 9000; ++r) {
+      std::array<double, 4> along = {};
+      for (std::size_t c = 0; c < 4; ++c)
+        for (std::size_t i = 0; i < 24; ++i)
+          along[c] +=
+              mean[(context_of(r) + shift) % 16 * 4 + c][i] * double{set.train.floats[r * 40 + 16 + i]};
+      right += std::max_element(along.begin(), along.end()) - along.begin() == set.train.label[r];
+    }
+    return static_cast<double>(right) / 9000;
+  };
+  EXPECT_GT(told(0), 0.8);
+  EXPECT_LT(told(5), 0.4);
+  EXPECT_EQ(refusal("contexts:none"),
+            "\"none\" training rows of contexts, but that is a whole number from 1 to 2147483647");
+}
+
+TEST(ContextSets, DependOnTheSeedAndNotOnTheThreads) {
+  const auto rows = [](std::uint64_t seed) {
+    return load_dataset({.source = "contexts:1000", .seed = seed}, {});
+  };
+  const int before = threads();
+  set_threads(1);
+  const Dataset one = rows(1);
+  set_threads(2);
+  const Dataset two = rows(1);
+  set_threads(before);
+  EXPECT_TRUE(std::ranges::equal(one.train.floats, two.train.floats));
+  EXPECT_EQ(one.train.label, two.train.label);
+  EXPECT_NE(one.train.label, rows(2).train.label);
+}
+
 TEST(Observers, SeeEveryStageToItsEnd) {
   const TestDirectory directory;
   put_tiny_mnist(directory);

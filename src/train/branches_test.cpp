@@ -253,6 +253,37 @@ TEST(Mixture, RecordForgetsWhatAnExpertWasGivenBefore) {
   }
 }
 
+// Of all choices, the share that falls on each expert of a trained network.
+std::vector<double> shares_of_choices(const Dataset& data, double balance) {
+  TrainOptions options;
+  options.network = {data.train.features, 32, data.classes};
+  options.sparsity = 0.7;
+  options.mixtures = {1};
+  options.experts = 8;
+  options.balance = balance;
+  options.epochs = 6;
+  const TrainState state = run_training(data, options, {}, {}).state;
+  const auto gate = std::ranges::find(state.layers, LayerRole::gate, &TrainLayer::role);
+  const DoubleLayer reference = in_double({*gate}).front();
+  std::vector<double> share(8, 0.0);
+  for (Index row = 0; row < data.test.rows; ++row) {
+    const Route taken = route(reference, inputs_of(data.test, state.scaling, row), 2);
+    for (std::size_t e = 0; e < 8; ++e)
+      share[e] += (taken.weight[e] > 0 ? 0.5 : 0.0) / static_cast<double>(data.test.rows);
+  }
+  return share;
+}
+
+TEST(Mixture, BalanceSpreadsRowsOverExperts) {
+  const Dataset data = load_dataset({.source = "contexts:6000"}, {});
+  const std::vector<double> balanced = shares_of_choices(data, 0.05), left_alone = shares_of_choices(data, 0);
+  const auto spread = [](const std::vector<double>& share) {
+    return std::ranges::max(share) - std::ranges::min(share);
+  };
+  EXPECT_LT(spread(balanced), 0.06) << "an even share is 0.125";
+  EXPECT_GT(spread(left_alone), 2 * spread(balanced));
+}
+
 TEST(Layout, PutsExpertsInPlaceOfTheirLayerAndBranchesLast) {
   TrainOptions options = small_network();
   options.mixtures = {2};

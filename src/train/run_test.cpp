@@ -297,6 +297,7 @@ struct Resume {
   Evolve method;
   Optimizer optimizer;
   std::int64_t growth_batches, patience;
+  bool branches = false;
 };
 
 TEST(Run, GoesOnBitByBitAfterAnyStop) {
@@ -304,6 +305,8 @@ TEST(Run, GoesOnBitByBitAfterAnyStop) {
                           Resume{Kind::sparse, false, Evolve::rigl, Optimizer::nesterov, 1, 0},
                           Resume{Kind::bytes, true, Evolve::none, Optimizer::adamw, 1, 2},
                           Resume{Kind::floats, false, Evolve::ertl, Optimizer::sgd, 2, 0},
+                          Resume{Kind::bytes, false, Evolve::rigl, Optimizer::adam, 2, 2, true},
+                          Resume{Kind::floats, false, Evolve::ertl, Optimizer::nesterov, 1, 0, true},
                           Resume{Kind::sparse, false, Evolve::set, Optimizer::adam, 1, 1}}) {
     const Dataset data = random_data(r.kind, 150, 10, 3, 10);
     TrainOptions options = options_for(data);
@@ -317,6 +320,11 @@ TEST(Run, GoesOnBitByBitAfterAnyStop) {
     options.validation = 0.2;
     options.dropout = 0.1;
     options.final_sparsity = r.method == Evolve::rigl ? 0.7 : -1;
+    if (r.branches) {
+      options.exits = {1, 2};
+      options.mixtures = {1};
+      options.experts = 3;
+    }
     SCOPED_TRACE(word(r.method));
     const TestDirectory directory;
     const TrainOutcome straight = run_training(data, options, in(directory / "straight"), {});
