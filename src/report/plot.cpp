@@ -55,8 +55,9 @@ class Axis {
     high_ += more;
   }
   double share(double v) const { return (std::log10(v) - low_) / (high_ - low_); }
-  // Round numbers, as many as there is room for.
+  // Round numbers, as many as there is room for: of decades, or in equal steps if the axis is short.
   std::vector<double> ticks(std::size_t most) const {
+    if (high_ - low_ < 0.4) return equal_steps(most);
     for (const std::vector<double>& steps : {std::vector<double>{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9},
                                              {1, 1.5, 2, 3, 4, 5, 7},
                                              {1, 2, 5},
@@ -72,6 +73,18 @@ class Axis {
   }
 
  private:
+  std::vector<double> equal_steps(std::size_t most) const {
+    const double first = std::pow(10, low_), last = std::pow(10, high_);
+    for (int decade = static_cast<int>(std::floor(low_)) - 3;; ++decade)
+      for (const double step : {1.0, 2.0, 5.0}) {
+        const double size = step * std::pow(10, decade);
+        std::vector<double> found;
+        for (double i = std::ceil(first / size); i * size <= last && found.size() <= most; ++i)
+          found.push_back(i * size);
+        if (found.size() <= most) return found;
+      }
+  }
+
   double low_ = 1e300, high_ = -1e300;
 };
 

@@ -28,6 +28,13 @@ TEST(Plot, DrawsEveryLineWithItsBandAndPoints) {
   EXPECT_EQ(svg.rfind("</svg>\n"), svg.size() - 7);
 }
 
+TEST(Plot, PutsRoundNumbersOnShortAxes) {
+  Plot plot{"t", "x", "y", {{"one", "#111111", {{18000, 11, 10.5, 12.4}, {46000, 11.2, 10.6, 11.9}}}}, 0, ""};
+  const std::string svg = to_svg(plot);
+  for (const char* tick : {">11<", ">11.5<", ">12<", ">20k<", ">40k<"})
+    EXPECT_EQ(count(svg, tick), 1u) << tick;
+}
+
 TEST(Plot, LeavesOutWhatIsNotFiniteAndBearsNothing) {
   Plot plot{"t", "x",
             "y", {{"one", "#111111", {{0, 5, 4, 6}, {10, NAN, 7, 8}, {20, 6, 5, 7}, {30, 6, -1, 7}}}},
