@@ -79,6 +79,7 @@ class RoutedPlan::Block {
         head_(2 * plan.outputs_ * kLanes),
         gathered_(plan.widest_ * kLanes),
         own_(gathered_.size() + kLanes) {
+    x_.zero();
     y_.zero();  // places that no row has taken are computed with, too
     gathered_.zero();
     work_.rows_by_exit.assign(plan.exits_ + 1, 0);
