@@ -16,9 +16,10 @@ namespace filigree {
 namespace {
 
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
-// Panels that go from layer to layer together: enough rows that each expert's panels are mostly full, few
-// enough that their activations stay in the second cache.
-constexpr std::size_t kPanels = 8;
+// Panels that go from layer to layer together. With mixtures, enough rows that each expert's panels are
+// mostly full, few enough that their activations stay in the second cache (4 to 16 are alike); else one,
+// which stays in the first.
+constexpr std::size_t kMixturePanels = 8;
 
 std::shared_ptr<const PlanLayer> packed(const Layer& layer) {
   return std::make_shared<const PlanLayer>(make_plan_layer(layer, facts_of(layer, 0)));
@@ -44,6 +45,7 @@ RoutedPlan::RoutedPlan(const LayerSource& source, std::span<const ExitHead> exit
       stage.gate = packed(layer_of(*layer.gate));
       stage.active = static_cast<std::size_t>(layer.gate->active);
       widest_ = std::max(widest_, static_cast<std::size_t>(layer.inputs()));
+      panels_ = kMixturePanels;
       most_experts_ = std::max(most_experts_, stage.experts.size());
     } else {
       stage.experts.push_back(packed(layer));
@@ -67,59 +69,100 @@ std::size_t RoutedPlan::bytes() const {
   return sum;
 }
 
-// Some panels of rows on their way through the network, of one thread.
+// The rows that one thread has under way. Between exits, panels go through the layers together; those that an
+// exit does not let go wait behind it until there are as many again, so that panels are always full.
 class RoutedPlan::Block {
  public:
-  Block(const RoutedPlan& plan, std::size_t panels, std::span<float> outputs)
+  Block(const RoutedPlan& plan, std::span<float> outputs)
       : plan_(plan),
         outputs_(outputs),
-        x_(panels * plan.widest_ * kLanes),
+        x_(plan.panels_ * plan.widest_ * kLanes),
         y_(x_.size()),
         gate_(2 * plan.most_experts_ * kLanes),
         head_(2 * plan.outputs_ * kLanes),
         gathered_(plan.widest_ * kLanes),
         own_(gathered_.size() + kLanes) {
-    x_.zero();
-    y_.zero();  // places that no row has taken are computed with, too
-    gathered_.zero();
+    // Places that no row has taken are computed with, too: numbers so small that they are slow must not be
+    // there.
+    for (Buffer<float>* panels : {&x_, &y_, &gathered_}) panels->zero();
+    for (const Stage& stage : plan.stages_) {
+      if (!stage.exit) continue;
+      Waiting& waiting = waiting_.emplace_back();
+      waiting.width = static_cast<std::size_t>(stage.exit->inputs());
+      waiting.panels = Buffer<float>(2 * plan.panels_ * waiting.width * kLanes);
+      waiting.panels.zero();
+    }
     work_.rows_by_exit.assign(plan.exits_ + 1, 0);
   }
 
   const RunWork& work() const { return work_; }
 
   void run(std::size_t first, std::size_t count, PanelLoader& loader) {
-    row_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) row_[i] = first + i;
-    auto width = static_cast<std::size_t>(plan_.inputs_);
-    for (const Stage& stage : plan_.stages_) {
-      const bool from_rows = &stage == &plan_.stages_.front();
-      const auto next = static_cast<std::size_t>(stage.experts.front()->outputs());
-      if (from_rows && stage.gate)
-        for (std::size_t p = 0; p < panels(); ++p)
-          std::copy_n(loader.load(first + p * kLanes, rows_in(p)), width * kLanes, panel(x_, p, width));
-      if (stage.gate) {
-        run_mixture(stage, width, next);
-      } else {
-        for (std::size_t p = 0; p < panels(); ++p) {
-          const float* x = from_rows ? loader.load(first + p * kLanes, rows_in(p)) : panel(x_, p, width);
-          run_layer(*stage.experts.front(), x, panel(y_, p, next), rows_in(p));
-        }
-      }
-      std::swap(x_, y_);
-      width = next;
-      if (stage.exit) leave(stage, width);
-      if (row_.empty()) return;
+    std::vector<std::size_t> rows(count);
+    for (std::size_t i = 0; i < count; ++i) rows[i] = first + i;
+    const Stage& stage = plan_.stages_.front();
+    const auto width = static_cast<std::size_t>(plan_.inputs_);
+    for (std::size_t p = 0; p * kLanes < count; ++p) {
+      const std::size_t here = std::min(kLanes, count - p * kLanes);
+      const float* loaded = loader.load(first + p * kLanes, here);
+      if (stage.gate)
+        std::copy_n(loaded, width * kLanes, panel(x_, p, width));
+      else
+        run_layer(*stage.experts.front(), loaded, panel(x_, p, outputs_of(stage)), here);
     }
-    for (std::size_t p = 0; p < panels(); ++p)
-      for (std::size_t b = 0; b < rows_in(p); ++b) write(panel(x_, p, width) + b, row_[p * kLanes + b]);
-    work_.rows_by_exit.back() += static_cast<Offset>(row_.size());
+    if (!stage.gate && stage.exit)
+      leave(0, 0, x_.data(), rows);
+    else
+      advance(0, stage.gate ? 0 : 1, x_.data(), rows);
+  }
+
+  // Takes those that wait to the end, few as they are.
+  void finish() {
+    std::size_t from = 0;
+    for (std::size_t s = 0; s < plan_.stages_.size(); ++s)
+      if (plan_.stages_[s].exit) {
+        Waiting& waiting = waiting_[from++];
+        advance(from, s + 1, waiting.panels.data(), waiting.rows);
+        waiting.rows.clear();
+      }
   }
 
  private:
-  std::size_t panels() const { return (row_.size() + kLanes - 1) / kLanes; }
-  std::size_t rows_in(std::size_t p) const { return std::min(kLanes, row_.size() - p * kLanes); }
+  struct Waiting {
+    std::size_t width = 0;
+    Buffer<float> panels = {};
+    std::vector<std::size_t> rows = {};
+  };
+
+  static std::size_t outputs_of(const Stage& stage) {
+    return static_cast<std::size_t>(stage.experts.front()->outputs());
+  }
   static float* panel(Buffer<float>& level, std::size_t p, std::size_t width) {
     return level.data() + p * width * kLanes;
+  }
+  static std::size_t rows_in(std::size_t p, std::span<const std::size_t> rows) {
+    return std::min(kLanes, rows.size() - p * kLanes);
+  }
+
+  // Rows that have come by `exits` exits, before stage `s`, up to the next exit or to the end.
+  void advance(std::size_t exits, std::size_t s, const float* x, std::span<const std::size_t> rows) {
+    if (rows.empty()) return;
+    for (; s < plan_.stages_.size(); ++s) {
+      const Stage& stage = plan_.stages_[s];
+      const auto width = static_cast<std::size_t>(stage.experts.front()->inputs());
+      const std::size_t next = outputs_of(stage);
+      if (stage.gate)
+        run_mixture(stage, x, width, next, rows);
+      else
+        for (std::size_t p = 0; p * kLanes < rows.size(); ++p)
+          run_layer(*stage.experts.front(), x + p * width * kLanes, panel(y_, p, next), rows_in(p, rows));
+      std::swap(x_, y_);
+      x = x_.data();
+      if (stage.exit) return leave(exits, s, x, rows);
+    }
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      write(x + r / kLanes * plan_.outputs_ * kLanes + r % kLanes, rows[r]);
+    work_.rows_by_exit.back() += static_cast<Offset>(rows.size());
   }
 
   void run_layer(const PlanLayer& layer, const float* x, float* y, std::size_t rows) {
@@ -131,27 +174,30 @@ class RoutedPlan::Block {
     for (std::size_t o = 0; o < plan_.outputs_; ++o) outputs_[row * plan_.outputs_ + o] = from[o * kLanes];
   }
 
-  void run_mixture(const Stage& stage, std::size_t width, std::size_t next) {
-    const std::size_t experts = stage.experts.size();
-    rows_of_.assign(experts, {});
-    for (std::size_t p = 0; p < panels(); ++p) {
+  void run_mixture(const Stage& stage, const float* x, std::size_t width, std::size_t next,
+                   std::span<const std::size_t> rows) {
+    const std::size_t experts = stage.experts.size(), panels = (rows.size() + kLanes - 1) / kLanes;
+    rows_of_.resize(std::max(rows_of_.size(), experts));
+    for (std::vector<Routed>& routed : rows_of_) routed.clear();
+    choice_.resize(stage.active);
+    for (std::size_t p = 0; p < panels; ++p) {
       float* share = gate_.data() + experts * kLanes;
-      run_layer(*stage.gate, panel(x_, p, width), gate_.data(), rows_in(p));
+      run_layer(*stage.gate, x + p * width * kLanes, gate_.data(), rows_in(p, rows));
       softmax(experts, kLanes, gate_.data(), share, highest_, log_sum_);
-      choice_.resize(stage.active);
-      for (std::size_t b = 0; b < rows_in(p); ++b) {
+      for (std::size_t b = 0; b < rows_in(p, rows); ++b) {
         choose_experts(experts, share + b, kLanes, choice_);
         for (const ExpertChoice& each : choice_)
           rows_of_[each.expert].push_back(
               {static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(b), each.weight});
       }
     }
-    std::fill_n(y_.data(), panels() * next * kLanes, 0.0f);
+    std::fill_n(y_.data(), panels * next * kLanes, 0.0f);
     for (std::size_t e = 0; e < experts; ++e)
-      for (std::size_t first = 0; first < rows_of_[e].size(); first += kLanes)
-        run_expert(*stage.experts[e],
-                   std::span(rows_of_[e]).subspan(first).first(std::min(kLanes, rows_of_[e].size() - first)),
-                   width, next);
+      for (std::span<const Routed> left = rows_of_[e]; !left.empty();) {
+        const std::size_t count = std::min(kLanes, left.size());
+        run_expert(*stage.experts[e], left.first(count), x, width, next);
+        left = left.subspan(count);
+      }
   }
 
   struct Routed {
@@ -160,7 +206,7 @@ class RoutedPlan::Block {
   };
 
   // Gathers the rows of one expert into a panel, and adds what it makes of them to the mixture's.
-  void run_expert(const PlanLayer& expert, std::span<const Routed> rows, std::size_t width,
+  void run_expert(const PlanLayer& expert, std::span<const Routed> rows, const float* x, std::size_t width,
                   std::size_t next) {
     struct Piece {
       std::uint32_t panel, lanes;
@@ -176,23 +222,22 @@ class RoutedPlan::Block {
       weight[i] = rows[i].weight;
     }
     for (const Piece& p : std::span(piece, pieces))
-      append_panel_rows(panel(x_, p.panel, width), static_cast<Index>(width), p.lanes, gathered_.data(),
+      append_panel_rows(x + p.panel * width * kLanes, static_cast<Index>(width), p.lanes, gathered_.data(),
                         p.at);
     run_layer(expert, gathered_.data(), own_.data(), rows.size());
     for (const Piece& p : std::span(piece, pieces))
       add_panel_rows(own_.data(), static_cast<Index>(next), p.at, p.lanes, weight, panel(y_, p.panel, next));
   }
 
-  // Rows that a head is sure of leave with what it says; the others move together.
-  void leave(const Stage& stage, std::size_t width) {
-    const std::size_t classes = plan_.outputs_;
-    std::vector<std::size_t> stay;
-    Index placed = 0;
-    const std::size_t before = row_.size();
-    for (std::size_t p = 0; p * kLanes < before; ++p) {
-      const std::size_t count = std::min(kLanes, before - p * kLanes);
+  // Rows that the head behind stage `s` is sure of leave with what it says; the others wait.
+  void leave(std::size_t exits, std::size_t s, const float* x, std::span<const std::size_t> rows) {
+    const Stage& stage = plan_.stages_[s];
+    Waiting& waiting = waiting_[exits];
+    const std::size_t classes = plan_.outputs_, width = waiting.width;
+    for (std::size_t p = 0; p * kLanes < rows.size(); ++p) {
+      const std::size_t count = rows_in(p, rows);
       float* share = head_.data() + classes * kLanes;
-      run_layer(*stage.exit, panel(x_, p, width), head_.data(), count);
+      run_layer(*stage.exit, x + p * width * kLanes, head_.data(), count);
       if (plan_.by_share_) softmax(classes, kLanes, head_.data(), share, highest_, log_sum_);
       const float* sure = plan_.by_share_ ? share : head_.data();
       std::uint32_t lanes = 0;
@@ -200,32 +245,36 @@ class RoutedPlan::Block {
         float largest = sure[b];
         for (std::size_t c = 1; c < classes; ++c) largest = std::max(largest, sure[c * kLanes + b]);
         if (largest > plan_.threshold_) {
-          write(head_.data() + b, row_[p * kLanes + b]);
+          write(head_.data() + b, rows[p * kLanes + b]);
           ++work_.rows_by_exit[stage.exit_number];
         } else {
           lanes |= 1u << b;
-          stay.push_back(row_[p * kLanes + b]);
         }
       }
-      placed = append(panel(x_, p, width), width, lanes, placed);
+      append(x + p * width * kLanes, lanes, rows.subspan(p * kLanes, count), waiting);
     }
-    row_ = std::move(stay);
-    std::swap(x_, y_);
+    const std::size_t full = plan_.panels_ * kLanes;
+    if (waiting.rows.size() < full) return;
+    advance(exits + 1, s + 1, waiting.panels.data(), std::span(waiting.rows).first(full));
+    waiting.rows.erase(waiting.rows.begin(), waiting.rows.begin() + static_cast<std::ptrdiff_t>(full));
+    std::copy_n(panel(waiting.panels, plan_.panels_, width),
+                (waiting.rows.size() + kLanes - 1) / kLanes * width * kLanes, waiting.panels.data());
   }
 
-  // The marked rows of a panel to the next places of y; returns the place after them.
-  Index append(const float* from, std::size_t width, std::uint32_t lanes, Index placed) {
+  // The marked rows of a panel, whose rows are `rows`, take the next places among those that wait.
+  static void append(const float* from, std::uint32_t lanes, std::span<const std::size_t> rows,
+                     Waiting& waiting) {
     while (lanes != 0) {
-      const Index at = placed % kPanelRows;
-      std::uint32_t part = 0, left = lanes;
-      for (Index room = kPanelRows - at; room > 0 && left != 0; --room, left &= left - 1)
-        part |= left & (~left + 1);
-      append_panel_rows(from, static_cast<Index>(width), part,
-                        panel(y_, static_cast<std::size_t>(placed / kPanelRows), width), at);
-      placed += std::popcount(part);
-      lanes = left;
+      const auto at = static_cast<Index>(waiting.rows.size() % kLanes);
+      float* to = panel(waiting.panels, waiting.rows.size() / kLanes, waiting.width);
+      std::uint32_t part = 0;
+      for (Index room = kPanelRows - at; room > 0 && lanes != 0; --room, lanes &= lanes - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+        part |= 1u << lane;
+        waiting.rows.push_back(rows[lane]);
+      }
+      append_panel_rows(from, static_cast<Index>(waiting.width), part, to, at);
     }
-    return placed;
   }
 
   const RoutedPlan& plan_;
@@ -233,7 +282,7 @@ class RoutedPlan::Block {
   Buffer<float> x_, y_, gate_, head_, gathered_, own_;
   std::vector<ExpertChoice> choice_;
   std::vector<std::vector<Routed>> rows_of_;
-  std::vector<std::size_t> row_;  // the row at each place
+  std::vector<Waiting> waiting_;  // behind each exit
   PanelRange range_;
   alignas(kAlignment) float highest_[kPanelRows], log_sum_[kPanelRows];
   RunWork work_;
@@ -241,21 +290,25 @@ class RoutedPlan::Block {
 
 void RoutedPlan::run(std::size_t rows, const MakeLoader& make_loader, std::span<float> outputs, RunWork& work,
                      const Observer& observer) const {
-  constexpr std::size_t kRows = kPanels * kLanes;
-  const std::size_t blocks = (rows + kRows - 1) / kRows;
+  // Neighbouring rows to one thread for a while, so that few wait at the end.
+  const std::size_t together = panels_ * kLanes;
+  const std::size_t bunches = (rows + together - 1) / together;
+  const std::size_t at_a_time = std::max<std::size_t>(1, kMixturePanels / panels_);
   work.rows_by_exit.resize(exits_ + 1, 0);
   std::atomic<std::size_t> next{0};
   std::mutex adding;
   parallel_workers([&](int worker) {
-    if (next >= blocks) return;
+    if (next >= bunches) return;
     const std::unique_ptr<PanelLoader> loader = make_loader();
-    Block block(*this, std::min(kPanels, (rows + kLanes - 1) / kLanes), outputs);
-    for (std::size_t i = next++; i < blocks; i = next++) {
+    Block block(*this, outputs);
+    for (std::size_t i = next.fetch_add(at_a_time); i < bunches; i = next.fetch_add(at_a_time)) {
       observer.check_stop();
       if (worker == 0)
-        observer.report("run", static_cast<double>(i * kRows), static_cast<double>(rows), "rows");
-      block.run(i * kRows, std::min(kRows, rows - i * kRows), *loader);
+        observer.report("run", static_cast<double>(i * together), static_cast<double>(rows), "rows");
+      for (std::size_t j = i; j < std::min(bunches, i + at_a_time); ++j)
+        block.run(j * together, std::min(together, rows - j * together), *loader);
     }
+    block.finish();
     const std::lock_guard lock(adding);
     work.connections += block.work().connections;
     for (std::size_t x = 0; x < work.rows_by_exit.size(); ++x)

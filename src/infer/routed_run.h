@@ -43,6 +43,7 @@ class RoutedPlan {
   bool by_share_;
   Index inputs_;
   std::size_t outputs_ = 0, widest_ = 0, most_experts_ = 1;
+  std::size_t panels_ = 1;  // that go from layer to layer together
 };
 
 }  // namespace filigree
