@@ -30,6 +30,8 @@ int run_export(ExportArguments& arguments, const Context& context) {
   print_line(common, "network", network.describe());
   print_line(common, "connections", with_commas(program.connections));
   print_line(common, "layers", fmt::format("{}", fmt::join(program.forms, ", ")));
+  if (!network.exits().empty())
+    print_line(common, "exits", "are left out: the program takes every row to its end");
   print_line(common, "written",
              fmt::format("{}: extern \"C\" void {}(const float* inputs, float* outputs)",
                          program.source.string(), arguments.name));

@@ -33,9 +33,11 @@ TrainOptions growing_defaults() {
 
 // The settings of training that do not concern growth.
 constexpr std::string_view kNotForGrowth[] = {
-    "dense",      "evolve",     "final-sparsity", "prune-by",        "prune-schedule",  "structure",
-    "group-size", "group-kept", "shrink",         "time-weight",     "connection-cost", "neuron-cost",
-    "input-cost", "densities",  "threshold",      "threshold-share", "threshold-factor"};
+    "dense",           "evolve",           "final-sparsity", "prune-by",     "prune-schedule",
+    "structure",       "group-size",       "group-kept",     "shrink",       "time-weight",
+    "connection-cost", "neuron-cost",      "input-cost",     "densities",    "threshold",
+    "threshold-share", "threshold-factor", "exits",          "exit-weight",  "exit-density",
+    "mixtures",        "experts",          "active-experts", "gate-density", "balance"};
 
 GrowStart start_of(const GrowArguments& arguments, const Data* data) {
   if (!arguments.resume.empty()) {

@@ -63,8 +63,10 @@ int run_info(InfoArguments& arguments, const Context& context) {
                       {"gate_connections", layer.gate_connections}});
   }
   nlohmann::json exits = nlohmann::json::array();
-  for (const ExitInfo& exit : network.exits())
+  for (const ExitInfo& exit : network.exits()) {
     exits.push_back({{"after", exit.after}, {"connections", exit.connections}});
+    connections += exit.connections;
+  }
   print_line(common, "network", network.describe());
   print_line(common, "shape",
              fmt::format("{} inputs, {} layers, {} outputs{}", with_commas(network.inputs()),

@@ -156,7 +156,7 @@ int run_train(TrainArguments& arguments, const Context& context) {
                                    ? "dense"
                                    : fmt::format("{}, {}", sparsity_text(options), evolution_text(options)),
                                branches_text(options))
-                 : fmt::format("{}, {}", arguments.start, evolution_text(options)));
+                 : fmt::format("{}, {}{}", arguments.start, evolution_text(options), branches_text(options)));
   print_line(common, "machine", fmt::format("{}, {}", processor_name(), threads_text(threads())));
   if (!common.quiet) std::fflush(stdout);
   const TrainRun result = run_training(arguments, data, options, directory, context);

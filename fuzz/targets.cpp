@@ -151,11 +151,24 @@ void safetensors(std::span<const std::byte> bytes) try {
 void model(std::span<const std::byte> bytes) try {
   const Model model = read_model(Source(bytes, "fuzz"));
   require(!model.layers.empty(), "a model has layers");
+  const auto check = [](const CsrMatrix& weights, const std::vector<float>& bias) {
+    for (Index row = 0; row < weights.rows; ++row)
+      require(sound_row(weights.view().row_columns(row), weights.cols), "columns ascend within range");
+    require(bias.size() == static_cast<std::size_t>(weights.rows), "one bias a neuron");
+  };
   for (const Layer& layer : model.layers) {
-    for (Index row = 0; row < layer.outputs(); ++row)
-      require(sound_row(layer.weights.view().row_columns(row), layer.inputs()),
-              "columns ascend within range");
-    require(layer.bias.size() == static_cast<std::size_t>(layer.outputs()), "one bias a neuron");
+    check(layer.weights, layer.bias);
+    if (!layer.gate) continue;
+    check(layer.gate->weights, layer.gate->bias);
+    require(layer.experts() * layer.outputs() == layer.weights.rows, "experts of one size");
+    require(layer.gate->active >= 1 && layer.gate->active <= layer.experts(), "some experts are active");
+  }
+  for (const ExitHead& exit : model.exits) {
+    check(exit.layer.weights, exit.layer.bias);
+    require(exit.after >= 1 && exit.after < static_cast<Index>(model.layers.size()), "exits before the end");
+    require(exit.layer.inputs() == model.layers[static_cast<std::size_t>(exit.after) - 1].outputs() &&
+                exit.layer.outputs() == static_cast<Index>(model.outputs()),
+            "exits read their level and say what the network says");
   }
   for (const Index to : model.input_of) require(to < model.layers.front().inputs(), "inputs lead to inputs");
   for (const Index to : model.output_of)

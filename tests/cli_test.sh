@@ -484,9 +484,14 @@ case $2 in
     run 1 train --data digits:600 --network 784-40-10 --exits 2; says err "has 1"
     run 2 train --data digits:600 --exits 0; says err exits
     run 2 train --data digits:600 --exits one; says err exits
-    # The run goes on with its heads.
-    run 0 train --data digits:600 --network 784-40-40-10 --sparsity 0.8 --epochs 2 --exits 1 --out "$work/go"
-    run 0 train --resume "$work/go"
+    for n in 3 5 100 16777216; do run 1 train --start "$work/plain" --data digits:600 --epochs 1 --exits $n; says err "has 2"; done
+    run 1 train --start "$work/more" --data digits:600 --epochs 1 --exits 1; says err "already"
+    run 1 train --start "$work/plain" --data digits:600 --epochs 1 --mixtures 1; says err "mixtures"
+    run 0 train --data digits:600 --network 784-30-30-10 --sparsity 0 --epochs 1 --exits 1 --out "$work/full"
+    run 1 train --start "$work/full" --dense --data digits:600 --epochs 1; says err "the exit behind layer 1"
+    run 1 prune "$work/full" --method lottery --target 0.9 --data digits:600 --epochs 2 --out "$work/l"; says err "plain networks"
+    run 2 grow --data digits:600 --budget 6000 --exits 1 --out "$work/g"; says err exits
+    run 0 export "$work/run" --cpp "$work/n.cpp"; says out "are left out"
     ;;
   mixture)
     run 0 train --data contexts:3000 --network 40-32-4 --sparsity 0.8 --epochs 3 --mixtures 1 --experts 4 --out "$work/run"
@@ -495,6 +500,7 @@ case $2 in
     run 0 eval "$work/run" --data contexts:3000; says out "connections a row"
     for command in "compile $work/run" "export $work/run --cpp $work/n.cpp" "bench activations $work/run --data contexts:3000" \
                    "prune $work/run --method magnitude --target 0.9 --data contexts:3000 --out $work/p" \
+                   "prune $work/run --method lottery --target 0.9 --data contexts:3000 --out $work/p" \
                    "train --start $work/run --data contexts:3000 --epochs 1"; do
       run 1 $command; says err "mixture of experts"
     done

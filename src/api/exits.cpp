@@ -53,7 +53,8 @@ void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, 
                 "#1f6f8b",
                 {}};
   for (const ExitPoint& point : curve.points) {
-    const double error = 1 - point.evaluation.accuracy;
+    // An axis by logarithms has no zero: no row wrong is drawn as half a one.
+    const double error = std::max(1 - point.evaluation.accuracy, 0.5 / static_cast<double>(curve.rows));
     const double half = 1.96 * std::sqrt(error * (1 - error) / static_cast<double>(curve.rows));
     line.points.push_back({point.evaluation.connections_per_row, 100 * error,
                            100 * std::max(error - half, error / 2), 100 * (error + half)});

@@ -49,6 +49,8 @@ void check_growth(const Data& data, const TrainOptions& options, const Growth& g
       growth.prune >= 1)
     throw std::invalid_argument(fmt::format("{} stages, {} of which deepen, and {} pruned in the end",
                                             growth.stages, growth.deepen, growth.prune));
+  if (!options.exits.empty() || !options.mixtures.empty())
+    throw std::invalid_argument("growth takes plain networks, without exits or mixtures");
   if (options.final_sparsity >= 0)
     throw std::invalid_argument("growth itself says how sparse the network ends");
   if (options.network.size() < 3) fail("a network without hidden layers cannot grow");

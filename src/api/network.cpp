@@ -123,6 +123,7 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   Model model = read_model(path);
   if (model.layers.front().inputs() == 0 && model.input_of.empty())
     fail("{}: the network has no inputs", path.string());
+  if (model.outputs() == 0) fail("{}: the network has no outputs", path.string());
   return from_model(std::move(model), path.string());
 }
 

@@ -158,9 +158,10 @@ Plan compile(const Network& network, const Observer& observer, const PlanOptions
   CompiledNetwork compiled = compile_with_maps(network, observer);
   InputMap map(std::move(compiled.input_of), compiled.layers.front().inputs());
   auto layers = plan_compiled(compiled, observer);
-  return Plan(std::make_shared<Plan::Impl>(Plan::Impl{
-      std::move(layers), nullptr, std::move(map), std::move(compiled.output_of),
-      std::move(compiled.output_constant), network.impl().input_mean, network.impl().input_scale}));
+  return Plan(std::make_shared<Plan::Impl>(
+      Plan::Impl{std::move(layers), nullptr, std::move(map), std::move(compiled.output_of),
+                 std::move(compiled.output_constant), network.impl().input_mean, network.impl().input_scale,
+                 network.impl().exits.size()}));
 }
 
 Index Plan::inputs() const {

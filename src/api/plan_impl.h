@@ -17,6 +17,7 @@ struct Plan::Impl {
   std::vector<Index> output_of;
   std::vector<float> output_constant;
   std::vector<float> input_mean, input_scale;  // see Model
+  std::size_t exits = 0;                       // of the network, taken by none if the plan is not routed
   std::unique_ptr<AdaptiveRun> adaptive = std::make_unique<AdaptiveRun>();
 
   Affine scaling() const { return {input_mean, input_scale}; }
@@ -26,7 +27,7 @@ struct Plan::Impl {
   void add_all(std::size_t rows, RunWork& work) const {
     for (Index l = 0; l < layers->layers(); ++l)
       work.connections += layers->layer(l)->weights.nnz * static_cast<Offset>(rows);
-    if (work.rows_by_exit.empty()) work.rows_by_exit.push_back(0);
+    work.rows_by_exit.resize(exits + 1, 0);
     work.rows_by_exit.back() += static_cast<Offset>(rows);
   }
 

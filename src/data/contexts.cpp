@@ -39,7 +39,7 @@ DataRows draw(Index count, const Meanings& meanings, std::uint64_t seed, const O
   constexpr std::size_t kBatch = 8192, kGrain = 256;
   constexpr double kNoise = 0.2;
   const auto rows = static_cast<std::size_t>(count);
-  constexpr auto kFeatures = static_cast<std::size_t>(kContexts + kMeasures);
+  constexpr std::size_t kFeatures = std::size_t{kContexts} + std::size_t{kMeasures};
   DataRows part;
   part.rows = count;
   part.features = kFeatures;

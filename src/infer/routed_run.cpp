@@ -243,8 +243,12 @@ class RoutedPlan::Block {
       std::uint32_t lanes = 0;
       for (std::size_t b = 0; b < count; ++b) {
         float largest = sure[b];
-        for (std::size_t c = 1; c < classes; ++c) largest = std::max(largest, sure[c * kLanes + b]);
-        if (largest > plan_.threshold_) {
+        bool odd = false;  // a row with a NaN goes on
+        for (std::size_t c = 0; c < classes; ++c) {
+          largest = std::max(largest, sure[c * kLanes + b]);
+          odd |= std::isnan(sure[c * kLanes + b]);
+        }
+        if (!odd && largest > plan_.threshold_) {
           write(head_.data() + b, rows[p * kLanes + b]);
           ++work_.rows_by_exit[stage.exit_number];
         } else {

@@ -166,6 +166,23 @@ void check_map(const TensorFile& file, const char* name, std::span<const Index> 
       fail("{}: {}[{}] is {}, but there are {} neurons", file.name(), name, i, map[i], end);
 }
 
+// Every gate and every exit in the file belongs to a layer that is there.
+void check_branches(const TensorFile& file, const Model& model) {
+  for (const auto& [name, tensor] : file.tensors()) {
+    if (!name.starts_with("gates.") && !name.starts_with("exits.")) continue;
+    const auto belongs = [&](const char* kind, std::size_t l) {
+      return name.starts_with(fmt::format("{}.{}.", kind, l));
+    };
+    bool known = false;
+    for (std::size_t l = 0; l < model.layers.size(); ++l)
+      known |= model.layers[l].gate && belongs("gates", l);
+    for (const ExitHead& exit : model.exits) known |= belongs("exits", static_cast<std::size_t>(exit.after));
+    if (!known) fail("{}: {} belongs to no layer of the network", file.name(), in_quotes(name));
+    if (!model.input_of.empty())
+      fail("{}: {} in a compiled network, which has neither gates nor exits", file.name(), in_quotes(name));
+  }
+}
+
 }  // namespace
 
 Model read_model(const std::filesystem::path& path) {
@@ -184,6 +201,9 @@ Model read_model(Source source) {
     model.layers.push_back(read_layer(file, fmt::format("layers.{}.", l)));
     if (const std::string prefix = fmt::format("gates.{}.", l); file.contains(prefix + "value")) {
       Layer gate = read_layer(file, prefix);
+      if (gate.activation != Activation::identity)
+        fail("{}: {}activation is {}, but a gate has none", file.name(), prefix,
+             activation_name(gate.activation));
       model.layers.back().gate =
           Gate{std::move(gate.weights), std::move(gate.bias), parse<Index>(file, prefix + "active")};
     }
@@ -214,6 +234,7 @@ Model read_model(Source source) {
       fail("{}: the exit behind layer {} is {} to {} neurons, but must be {} to {}", file.name(), l,
            head.inputs(), head.outputs(), model.layers[l - 1].outputs(), model.outputs());
   }
+  check_branches(file, model);
   model.input_mean = read_scaling(file, "input.mean", model.inputs());
   model.input_scale = read_scaling(file, "input.scale", model.inputs());
   if (file.metadata().contains("loss")) {

@@ -251,6 +251,78 @@ TEST(ModelFile, StoresAFullLayerAsAMatrix) {
   }
 }
 
+// 5-4-4-3: a mixture of two experts of four neurons each, exits behind both hidden layers.
+Model branched_model() {
+  Model model;
+  model.layers = {random_layer(8, 5, 1), random_layer(4, 4, 2), random_layer(3, 4, 3)};
+  const Layer gate = random_layer(2, 5, 4);
+  model.layers[0].gate = Gate{gate.weights, gate.bias, 1};
+  for (const Index after : {1, 2}) {
+    model.exits.push_back({after, random_layer(3, 4, 5 + static_cast<std::uint64_t>(after))});
+    model.exits.back().layer.activation = Activation::identity;
+  }
+  return model;
+}
+
+TEST(ModelFile, KeepsMixturesAndExits) {
+  const TestDirectory dir;
+  const Model model = branched_model();
+  write_model(dir / "m.safetensors", model);
+  const Model back = read_model(dir / "m.safetensors");
+  EXPECT_EQ(back.layers, model.layers);
+  EXPECT_EQ(back.layers[0].outputs(), 4);
+  EXPECT_EQ(back.layers[0].experts(), 2);
+  ASSERT_EQ(back.exits.size(), 2u);
+  for (std::size_t e = 0; e < 2; ++e) {
+    EXPECT_EQ(back.exits[e].after, model.exits[e].after);
+    EXPECT_EQ(back.exits[e].layer.weights, model.exits[e].layer.weights);
+    EXPECT_EQ(back.exits[e].layer.bias, model.exits[e].layer.bias);
+  }
+  // Experts come apart and together again.
+  Layer again = expert_of(back.layers[0], 0);
+  append_expert(again, expert_of(back.layers[0], 1));
+  again.gate = back.layers[0].gate;
+  EXPECT_EQ(again, back.layers[0]);
+}
+
+TEST(ModelFile, RefusesMixturesAndExitsThatDoNotFit) {
+  const TestDirectory dir;
+  const auto path = dir / "m.safetensors";
+  const auto refusal = [&](const auto& change) {
+    Model model = branched_model();
+    change(model);
+    write_model(path, model);
+    return error_of([&] { read_model(path); });
+  };
+  const auto expect = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect(refusal([](Model& m) { m.layers[0].gate->active = 3; }), "3 of 2 experts");
+  expect(refusal([](Model& m) { m.layers[0].gate->active = 0; }), "0 of 2 experts");
+  expect(refusal([](Model& m) {
+           const Layer gate = random_layer(3, 5, 4);
+           m.layers[0].gate = Gate{gate.weights, gate.bias, 1};
+         }),
+         "8 neurons cannot be divided among 3 experts");
+  expect(refusal([](Model& m) {
+           const Layer gate = random_layer(2, 6, 4);
+           m.layers[0].gate = Gate{gate.weights, gate.bias, 1};
+         }),
+         "the gate reads 6 inputs, the experts 5");
+  expect(refusal([](Model& m) { m.exits[1].after = 3; }), "\"exits.3.");
+  expect(refusal([](Model& m) { m.exits[0].after = 0; }), "\"exits.0.");
+  expect(refusal([](Model& m) { m.exits[0].layer = random_layer(3, 5, 1); }),
+         "the exit behind layer 1 is 5 to 3");
+  expect(refusal([](Model& m) { m.exits[0].layer = random_layer(2, 4, 1); }),
+         "the exit behind layer 1 is 4 to 2");
+  expect(refusal([](Model& m) {
+           m.input_of = {0, 1, 2, 3, 4};
+           m.output_of = {0, 1, 2};
+           m.output_constant = {0, 0, 0};
+         }),
+         "neither gates nor exits");
+}
+
 TEST(ModelFile, RefusesDamage) {
   const TestDirectory dir;
   Model model;

@@ -253,6 +253,45 @@ TEST(Mixture, RecordForgetsWhatAnExpertWasGivenBefore) {
   }
 }
 
+TEST(Mixture, InputsOfDifferentPanelsDropOutDifferently) {
+  TrainOptions options = small_network();
+  options.mixtures = {1};
+  options.experts = 2;
+  options.input_dropout = 0.5;
+  Trial setup(options, 128);
+  std::ranges::fill(setup.rows, 7);  // one row again and again
+  SlicePass pass(setup.layers, setup.options, 128);
+  Record record(setup.layers, 128);
+  pass.train(setup.layers, setup.batch(), 128, 0, kKey, 0, &record);
+  const auto sample = [&](std::size_t b) {
+    std::vector<float> x;
+    for (std::size_t i = 0; i < 12; ++i) x.push_back(record.layers[0].x[i * record.width + b]);
+    return x;
+  };
+  std::size_t alike = 0;
+  for (std::size_t b = 0; b < 64; ++b) alike += sample(b) == sample(64 + b);
+  EXPECT_LT(alike, 4u);
+}
+
+TEST(Mixture, AnExpertWithoutSamplesKeepsItsConnections) {
+  TrainOptions options = small_network();
+  options.mixtures = {1};
+  options.experts = 3;
+  options.evolve = Evolve::ertl;
+  options.threshold = 1e-9;  // nothing is small
+  std::vector<TrainLayer> layers = make_layers(options, false, 1);
+  const DataRows data = random_rows(Kind::floats, 64, 12, 4, 3);
+  Record record = random_record(layers, 64, 64, 4);
+  std::ranges::fill(record.layers[2].delta, 0.0f);                  // the third expert got nothing
+  std::fill_n(record.layers[0].delta.begin(), record.width, 0.0f);  // a neuron of the first never fired
+  const std::vector<float> before = layers[2].value;
+  const std::size_t fan_in = layers[0].pattern.row_begin[1] - layers[0].pattern.row_begin[0];
+  ASSERT_GT(fan_in, 0u);
+  const Evolution evolution = evolve(layers, options, {1, 100, 0.1}, &record, data, 1);
+  EXPECT_EQ(layers[2].value, before);
+  EXPECT_EQ(evolution.dropped, static_cast<Offset>(fan_in));
+}
+
 // Of all choices, the share that falls on each expert of a trained network.
 std::vector<double> shares_of_choices(const Dataset& data, double balance) {
   TrainOptions options;

@@ -26,6 +26,8 @@ void mark_costless(const std::vector<TrainLayer>& layers, const Record& record, 
     for (std::size_t o = 0; o < here.size(); ++o)
       here[o] = std::ranges::all_of(std::span(record.layers[l].delta).subspan(o * record.width, record.width),
                                     [](float d) { return d == 0; });
+    // An expert that was given no sample is not without use.
+    if (layers[l].role == LayerRole::expert && std::ranges::count(here, 0) == 0) std::ranges::fill(here, 0);
     if (of_level.size() == from[l] + 1) of_level.emplace_back(here.size(), 1);
     for (std::size_t o = 0; o < here.size(); ++o) of_level[from[l] + 1][o] &= here[o];
   }
@@ -117,6 +119,7 @@ void drop_globally(std::vector<TrainLayer>& layers, double fraction, std::vector
   count = count > lost ? std::min(count - lost, entries.size()) : 0;
   std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count), entries.end());
   std::vector<std::size_t> left;
+  left.reserve(keep.size());
   for (const Keep& k : keep) left.push_back(count_kept(k));
   for (std::size_t i = 0; i < count; ++i) {
     const auto [magnitude, l, e] = entries[i];

@@ -149,10 +149,12 @@ std::uint64_t SlicePass::panel_key(const Step& step, std::size_t p) const {
   return mix64(step.key + (step.first + p * stride_) / kLanes);
 }
 
-void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, float* x, const Step* step) {
+void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, std::size_t p,
+                     const Step* step) {
   const auto features = static_cast<std::size_t>(batch.data.features);
   const bool drop = step != nullptr && options_.input_dropout > 0;
-  const std::uint32_t key = drop ? dropout_key(panel_key(*step, 0), 0) : 0;
+  const std::uint32_t key = drop ? dropout_key(panel_key(*step, p), 0) : 0;
+  float* x = level(0, p);
   if (!layers.front().by_input) {
     const Affine affine{batch.scaling.mean, batch.scaling.scale};
     if (batch.data.sparse())
@@ -177,7 +179,7 @@ void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, 
 
 void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batch, const Step* step) {
   const std::size_t panels = (batch.rows.size() + stride_ - 1) / stride_;
-  for (std::size_t p = 0; p < panels; ++p) load(layers, panel(batch, p), level(0, p), step);
+  for (std::size_t p = 0; p < panels; ++p) load(layers, panel(batch, p), p, step);
   for (std::size_t l = 0; l < stages_.size(); ++l) {
     Stage& stage = stages_[l];
     const TrainLayer& layer = layers[stage.layer];

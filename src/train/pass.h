@@ -72,7 +72,7 @@ class SlicePass {
   Batch panel(const Batch& batch, std::size_t p) const;
   float* level(std::size_t l, std::size_t p) { return activation_[l].data() + p * level_size_[l]; }
   std::uint64_t panel_key(const Step& step, std::size_t p) const;
-  void load(const std::vector<TrainLayer>& layers, const Batch& batch, float* x, const Step* step);
+  void load(const std::vector<TrainLayer>& layers, const Batch& batch, std::size_t p, const Step* step);
   void forward(const std::vector<TrainLayer>& layers, const Batch& batch, const Step* step);
   void backward(std::vector<TrainLayer>& layers, const Batch& batch, const Step& step);
   void finish_delta(const std::vector<TrainLayer>& layers, const Step& step, std::size_t l, std::size_t p,

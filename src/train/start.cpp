@@ -22,20 +22,36 @@ Loss loss_of(const Model& model) {
   return loss;
 }
 
-void check_trainable(const Model& model, const Dataset& data, bool dense) {
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    const Layer& layer = model.layers[l];
-    if (layer.gate) fail("layer {} is a mixture of experts, which is trained from its beginning only", l + 1);
-    if (layer.cap != kNoCap) fail("layer {} is capped at {}, which is not trained", l + 1, layer.cap);
-    if (layer.weights.nnz() == 0) fail("layer {} has no connections", l + 1);
-    if (dense && !is_full(layer.weights.view()))
-      fail("layer {} has {} of {} connections, but dense training needs all", l + 1, layer.weights.nnz(),
-           static_cast<Offset>(layer.inputs()) * layer.outputs());
-    for (const Index neurons : {layer.inputs(), layer.outputs()})
-      if (!dense && neurons > kMaxPatternColumns)
-        fail("layer {} is {} to {} neurons; {} is the most", l + 1, layer.inputs(), layer.outputs(),
-             kMaxPatternColumns);
+// `name`: "layer 2".
+void check_layer(const Layer& layer, const std::string& name, bool dense) {
+  if (layer.gate) fail("{} is a mixture of experts, which is trained from its beginning only", name);
+  if (layer.cap != kNoCap) fail("{} is capped at {}, which is not trained", name, layer.cap);
+  if (layer.weights.nnz() == 0) fail("{} has no connections", name);
+  if (dense && !is_full(layer.weights.view()))
+    fail("{} has {} of {} connections, but dense training needs all", name, layer.weights.nnz(),
+         static_cast<Offset>(layer.inputs()) * layer.outputs());
+  for (const Index neurons : {layer.inputs(), layer.outputs()})
+    if (!dense && neurons > kMaxPatternColumns)
+      fail("{} is {} to {} neurons; {} is the most", name, layer.inputs(), layer.outputs(),
+           kMaxPatternColumns);
+}
+
+void check_trainable(const Model& model, const Dataset& data, const TrainOptions& options) {
+  for (std::size_t l = 0; l < model.layers.size(); ++l)
+    check_layer(model.layers[l], fmt::format("layer {}", l + 1), options.dense);
+  for (const ExitHead& exit : model.exits) {
+    const std::string name = fmt::format("the exit behind layer {}", exit.after);
+    check_layer(exit.layer, name, options.dense);
+    if (exit.layer.activation != model.layers.back().activation)
+      fail("{} ends in {}, the network in {}", name, activation_name(exit.layer.activation),
+           activation_name(model.layers.back().activation));
   }
+  std::vector<Index> exits;
+  for (const ExitHead& exit : model.exits) exits.push_back(exit.after);
+  if (!exits.empty() && !options.exits.empty() && options.exits != exits)
+    fail("the network has exits behind layer {} already, and was to get some behind {}",
+         fmt::join(exits, ", "), fmt::join(options.exits, ", "));
+  if (!options.mixtures.empty()) fail("the layers of a network that is there do not become mixtures");
   if (model.layers.front().inputs() == data.train.features && model.layers.back().outputs() == data.classes &&
       model.class_label != data.class_label)
     fail("the network's classes have other labels than those of {}", data.name);
@@ -89,15 +105,20 @@ void take_shape(const Model& model, TrainOptions& options) {
     all += capacity;
   }
   options.sparsity = 1 - connections / all;
-  options.mixtures.clear();
   if (model.exits.empty()) return;  // it may get some
   options.exits.clear();
-  for (const ExitHead& exit : model.exits) options.exits.push_back(exit.after);
+  connections = all = 0;
+  for (const ExitHead& exit : model.exits) {
+    options.exits.push_back(exit.after);
+    connections += static_cast<double>(exit.layer.weights.nnz());
+    all += static_cast<double>(exit.layer.inputs()) * static_cast<double>(exit.layer.outputs());
+  }
+  options.exit_density = connections / all;
 }
 
 TrainState start_from(const Model& given, const Dataset& data, const TrainOptions& options) {
   const Model model = expanded(given);
-  check_trainable(model, data, options.dense);
+  check_trainable(model, data, options);
   TrainState state;
   state.options = options;
   take_shape(model, state.options);

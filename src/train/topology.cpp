@@ -166,7 +166,23 @@ void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l) 
       draw(e, layer.by_input ? layer.pattern.column[e] : r);
 }
 
+void check_branches(const TrainOptions& options) {
+  const auto hidden = static_cast<Index>(options.network.size()) - 2;
+  const auto check = [&](const char* name, const std::vector<Index>& layers) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (layers[i] < 1 || layers[i] > hidden)
+        fail("{} names hidden layer {}, but {} has {}", name, layers[i], fmt::join(options.network, "-"),
+             hidden);
+      if (i > 0 && layers[i] <= layers[i - 1])
+        fail("{} names hidden layer {} after {}: each once, in their order", name, layers[i], layers[i - 1]);
+    }
+  };
+  check("exits", options.exits);
+  check("mixtures", options.mixtures);
+}
+
 std::vector<LayerShape> layout(const TrainOptions& options) {
+  check_branches(options);
   const std::size_t count = options.network.size() - 1;
   std::vector<Offset> connections;
   if (options.dense)

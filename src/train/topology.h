@@ -18,6 +18,9 @@ struct LayerShape {
   Offset connections = 0;
 };
 
+// Throws Error if exits or mixtures name hidden layers that are not there, or not each once in their order.
+void check_branches(const TrainOptions& options);
+
 // Chain layers and experts from the inputs to the outputs, then gates, then exits. Each expert has the
 // connections that the layer would have.
 std::vector<LayerShape> layout(const TrainOptions& options);

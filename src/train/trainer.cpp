@@ -29,22 +29,7 @@ std::string shape_text(const std::vector<Index>& network) {
   return text;
 }
 
-// Exits and mixtures.
-void check_branches(const Dataset& data, const TrainOptions& options) {
-  const auto hidden = static_cast<Index>(options.network.size()) - 2;
-  for (const auto* layers : {&options.exits, &options.mixtures}) {
-    const char* name = layers == &options.exits ? "exits" : "mixtures";
-    for (std::size_t i = 0; i < layers->size(); ++i) {
-      if ((*layers)[i] > hidden || (*layers)[i] < 1)
-        fail("{} names hidden layer {}, but {} has {}", name, (*layers)[i], shape_text(options.network),
-             hidden);
-      if (i > 0 && (*layers)[i] <= (*layers)[i - 1])
-        fail("{} names hidden layer {} after {}: each once, in their order", name, (*layers)[i],
-             (*layers)[i - 1]);
-    }
-    if (!layers->empty() && options.evolve == Evolve::prune)
-      fail("pruning takes plain networks, but there are {}", name);
-  }
+void check_mixtures(const Dataset& data, const TrainOptions& options) {
   if (options.mixtures.empty()) return;
   if (options.active_experts > options.experts)
     fail("{} of {} experts cannot be active", options.active_experts, options.experts);
@@ -97,7 +82,10 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
     last.sparsity = options.final_sparsity;
     connections_per_layer(last);  // fails if a layer would be left without
   }
-  check_branches(data, options);
+  check_branches(options);
+  check_mixtures(data, options);
+  if (options.evolve == Evolve::prune && !(options.exits.empty() && options.mixtures.empty()))
+    fail("pruning takes plain networks, but there are {}", options.exits.empty() ? "mixtures" : "exits");
   for (const DataRows* part : {&data.train, &data.test}) {
     if (part->label.size() != static_cast<std::size_t>(part->rows))
       fail("{} has {} labels for {} rows", data.name, part->label.size(), part->rows);
