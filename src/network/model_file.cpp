@@ -168,7 +168,8 @@ void check_map(const TensorFile& file, const char* name, std::span<const Index> 
 
 // Every gate and every exit in the file belongs to a layer that is there.
 void check_branches(const TensorFile& file, const Model& model) {
-  for (const auto& [name, tensor] : file.tensors()) {
+  for (const auto& entry : file.tensors()) {
+    const std::string& name = entry.first;
     if (!name.starts_with("gates.") && !name.starts_with("exits.")) continue;
     const auto belongs = [&](const char* kind, std::size_t l) {
       return name.starts_with(fmt::format("{}.{}.", kind, l));

@@ -1,0 +1,30 @@
+// CUDA, or what stands in for it where nvcc does not compile: the only place that asks which it is.
+#pragma once
+
+#include <cstddef>
+
+#ifdef __CUDACC__
+
+#include <cuda_runtime.h>
+
+// An array that the threads of a block share. What it holds at first is anything.
+#define FILIGREE_SHARED(type, name, count) __shared__ type name[count]
+
+namespace filigree {
+
+struct LaunchShape {
+  dim3 grid, block;
+  cudaStream_t stream = nullptr;
+};
+
+// kernel<<<grid, block, 0, stream>>>(arguments …)
+template <typename... Parameters, typename... Arguments>
+void launch(const LaunchShape& shape, void (*kernel)(Parameters...), Arguments... arguments) {
+  kernel<<<shape.grid, shape.block, 0, shape.stream>>>(static_cast<Parameters>(arguments)...);
+}
+
+}  // namespace filigree
+
+#else
+#include "device/test_cuda.h"
+#endif

@@ -1,0 +1,186 @@
+// Tests of the device's kernels, emulated, against plain loops in double.
+#include <gtest/gtest.h>
+
+#include <rapidcheck.h>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/random.h"
+#include "device/compact.h"
+#include "device/device_memory.h"
+#include "device/layer_kernel.h"
+#include "sparse/csr.h"
+#include "sparse/test_matrices.h"
+
+namespace filigree {
+namespace {
+
+struct Stream {
+  Stream() { cudaStreamCreate(&stream); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { cudaStreamDestroy(stream); }
+  cudaStream_t stream = nullptr;
+};
+
+template <typename T>
+DeviceArray<T> on_device(const std::vector<T>& host, cudaStream_t stream) {
+  DeviceArray<T> array(host.size());
+  array.copy_from(host, stream);
+  cudaStreamSynchronize(stream);  // `host` may be gone before the stream is
+  return array;
+}
+
+template <typename T>
+std::vector<T> on_host(const DeviceArray<T>& array, cudaStream_t stream) {
+  std::vector<T> host(array.size());
+  array.copy_to(host, stream);
+  cudaStreamSynchronize(stream);
+  return host;
+}
+
+struct LayerCase {
+  CsrMatrix weights;
+  std::vector<float> bias;
+  bool uniform = false;
+  float cap = 32;
+};
+
+template <unsigned kThreads>
+void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
+  const Stream s;
+  constexpr unsigned kTogether = kThreads * kRowsPerThread;
+  const std::size_t stride = (rows + kTogether - 1) / kTogether * kTogether;
+  const auto inputs = static_cast<std::size_t>(layer.weights.cols);
+  const auto outputs = static_cast<std::size_t>(layer.weights.rows);
+  std::vector<float> x(inputs * stride, 0.0f);
+  Random random(seed);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (i % stride < rows && random.uniform() < 0.5) x[i] = static_cast<float>(random.uniform(0, 2));
+
+  std::vector<unsigned> begin(layer.weights.row_begin.begin(), layer.weights.row_begin.end());
+  const std::vector<std::uint16_t> input(layer.weights.column.begin(), layer.weights.column.end());
+  const auto begin_d = on_device(begin, s.stream);
+  const auto input_d = on_device(input, s.stream);
+  const auto value_d = on_device(layer.weights.value, s.stream);
+  const auto bias_d = on_device(layer.bias, s.stream);
+  const auto x_d = on_device(x, s.stream);
+  DeviceArray<float> y_d(outputs * stride);
+  DeviceArray<unsigned> live_d(rows);
+  live_d.set_zero(s.stream);
+  const float uniform = layer.uniform ? layer.weights.value[0] : 0.0f;
+  const DeviceLayer on{begin_d.data(),
+                       input_d.data(),
+                       layer.uniform ? nullptr : value_d.data(),
+                       bias_d.data(),
+                       static_cast<unsigned>(outputs),
+                       uniform,
+                       layer.cap};
+  run_layer<kThreads>(on, x_d.data(), y_d.data(), rows, stride, live_d.data(), s.stream);
+  const std::vector<float> y = on_host(y_d, s.stream);
+  const std::vector<unsigned> live = on_host(live_d, s.stream);
+
+  for (std::size_t r = 0; r < rows; ++r) {
+    bool lives = false;
+    for (std::size_t o = 0; o < outputs; ++o) {
+      double sum = double{layer.bias[o]}, magnitude = std::fabs(sum);
+      for (auto e = static_cast<std::size_t>(layer.weights.row_begin[o]);
+           e < static_cast<std::size_t>(layer.weights.row_begin[o + 1]); ++e) {
+        const double product = double{layer.weights.value[e]} *
+                               double{x[static_cast<std::size_t>(layer.weights.column[e]) * stride + r]};
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      const double expected = std::min(std::max(sum, 0.0), double{layer.cap});
+      // One rounding a product, one an addition.
+      const double slack = 1.2e-7 * magnitude * static_cast<double>(2 * layer.weights.cols + 2);
+      ASSERT_NEAR(y[o * stride + r], expected, slack) << "output " << o << " of row " << r;
+      lives = lives || y[o * stride + r] > 0;
+    }
+    ASSERT_EQ(live[r], static_cast<unsigned>(lives)) << "row " << r;
+  }
+}
+
+TEST(LayerKernel, AgreesWithPlainLoops) {
+  for (const bool uniform : {false, true}) {
+    for (const auto& [outputs, inputs, density] : {std::tuple<Index, Index, double>{1, 1, 1.0},
+                                                   {33, 40, 0.3},
+                                                   {64, 17, 0.05},
+                                                   {5, 300, 0.9},
+                                                   {100, 64, 0.0}}) {
+      LayerCase layer{random_csr(outputs, inputs, density, 3), {}, uniform};
+      if (uniform) {
+        if (layer.weights.nnz() == 0) continue;
+        std::ranges::fill(layer.weights.value, 0.0625f);
+      }
+      Random random(4);
+      for (Index o = 0; o < outputs; ++o) layer.bias.push_back(static_cast<float>(random.uniform(-0.5, 0.3)));
+      layer.cap = uniform ? 0.5f : 32.0f;
+      for (const unsigned rows : {1u, 31u, 128u, 130u, 513u}) {
+        check_layer<32>(layer, rows, rows);
+        check_layer<128>(layer, rows, rows + 1);
+      }
+    }
+  }
+}
+
+TEST(LayerKernel, TakesOutputsWithoutConnectionsAnywhere) {
+  // Outputs 0, 2, 3 and the last have none; more connections than a block stages at a time.
+  LayerCase layer{{6, 200, {0}, {}, {}}, std::vector<float>(6, 0.25f)};
+  for (const Index fan_in : {0, 150, 0, 0, 200, 0}) {
+    for (Index i = 0; i < fan_in; ++i) {
+      layer.weights.column.push_back(i);
+      layer.weights.value.push_back(0.01f);
+    }
+    layer.weights.row_begin.push_back(layer.weights.nnz());
+  }
+  check_layer<32>(layer, 70, 1);
+  check_layer<128>(layer, 70, 1);
+}
+
+template <unsigned kThreads>
+void check_compact(const std::vector<unsigned>& live, unsigned neurons) {
+  const Stream s;
+  const auto rows = static_cast<unsigned>(live.size());
+  std::vector<float> from(std::size_t{neurons} * rows);
+  std::iota(from.begin(), from.end(), 0.0f);
+  std::vector<unsigned> number(rows);
+  for (unsigned r = 0; r < rows; ++r) number[r] = 7 * r + 3;
+  const auto live_d = on_device(live, s.stream);
+  const auto from_d = on_device(from, s.stream);
+  const auto number_d = on_device(number, s.stream);
+  DeviceArray<unsigned> place_d(rows), count_d(1), moved_number_d(rows);
+  DeviceArray<float> to_d(from.size());
+  to_d.set_zero(s.stream);
+  place_live_rows<kThreads>(live_d.data(), rows, place_d.data(), count_d.data(), s.stream);
+  move_rows<kThreads>(from_d.data(), rows, number_d.data(), place_d.data(), rows, neurons, to_d.data(), rows,
+                      moved_number_d.data(), s.stream);
+  const unsigned count = on_host(count_d, s.stream)[0];
+  const auto to = on_host(to_d, s.stream);
+  const auto moved = on_host(moved_number_d, s.stream);
+  unsigned expected = 0;
+  for (unsigned r = 0; r < rows; ++r) {
+    if (live[r] == 0) continue;
+    for (unsigned n = 0; n < neurons; ++n) ASSERT_EQ(to[n * rows + expected], from[n * rows + r]);
+    ASSERT_EQ(moved[expected], number[r]);
+    ++expected;
+  }
+  ASSERT_EQ(count, expected);
+}
+
+TEST(Compact, MovesLiveRowsTogetherInTheirOrder) {
+  Random random(5);
+  for (const std::size_t rows : {1, 31, 32, 33, 128, 129, 500}) {
+    for (const double share : {0.0, 0.1, 0.7, 1.0}) {
+      std::vector<unsigned> live(rows);
+      for (unsigned& each : live) each = random.uniform() < share ? 1 : 0;
+      check_compact<32>(live, 3);
+      check_compact<128>(live, 5);
+    }
+  }
+  check_compact<32>(std::vector<unsigned>(5, 1), 1500);  // more neurons than a grid has blocks for
+}
+
+}  // namespace
+}  // namespace filigree

@@ -1,0 +1,367 @@
+#include "device/test_cuda.h"
+
+#include <algorithm>
+#include <barrier>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace filigree::emulated {
+
+namespace {
+
+constexpr int kUnset = 0xff;
+
+std::string text(Where where) {
+  const std::string_view file = where.file;
+  return std::string(file.substr(file.find_last_of('/') + 1)) + ":" + std::to_string(where.line);
+}
+
+// A barrier that knows who waits where. Once something is wrong it throws out everybody who comes or waits.
+class Barrier {
+ public:
+  Barrier(std::string name, unsigned threads) : name_(std::move(name)), threads_(threads) {}
+
+  void wait(Where where) {
+    std::unique_lock lock(mutex_);
+    if (fault_) throw EmulatedFault(*fault_);
+    if (left_ > 0)
+      fail_with("waits at " + text(where) + " for " + std::to_string(left_) +
+                " threads that have left the kernel");
+    if (waiting_ > 0 && (where.line != where_.line || std::string_view(where.file) != where_.file))
+      fail_with("waits at " + text(where_) + " and at " + text(where));
+    where_ = where;
+    const std::uint64_t round = round_;
+    if (++waiting_ == threads_) {
+      waiting_ = 0;
+      ++round_;
+      changed_.notify_all();
+      return;
+    }
+    changed_.wait(lock, [&] { return round_ != round || fault_; });
+    if (round_ == round) throw EmulatedFault(*fault_);
+  }
+
+  // A thread's end of the kernel.
+  void leave() {
+    const std::scoped_lock lock(mutex_);
+    ++left_;
+    if (waiting_ == 0 || fault_) return;
+    set_fault("waits at " + text(where_) + " for " + std::to_string(left_) +
+              " threads that have left the kernel");
+  }
+
+ private:
+  void set_fault(const std::string& what) {
+    fault_ = name_ + " " + what + ": a barrier in divergent code";
+    changed_.notify_all();
+  }
+  [[noreturn]] void fail_with(const std::string& what) {
+    set_fault(what);
+    throw EmulatedFault(*fault_);
+  }
+
+  std::string name_;
+  unsigned threads_, waiting_ = 0, left_ = 0;
+  std::uint64_t round_ = 0;
+  Where where_ = {};
+  std::optional<std::string> fault_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+struct Warp {
+  explicit Warp(unsigned lanes) : barrier("a warp", lanes) {}
+  Barrier barrier;
+  std::uint64_t word[2][32] = {};  // two in turn: nobody writes what somebody still reads
+};
+
+// The block that is running.
+struct Block {
+  explicit Block(unsigned threads) : barrier("a block", threads), lanes(threads) {
+    for (unsigned first = 0; first < threads; first += 32)
+      warps.push_back(std::make_unique<Warp>(std::min(32u, threads - first)));
+  }
+  Barrier barrier;
+  unsigned lanes;
+  std::vector<std::unique_ptr<Warp>> warps;
+};
+
+thread_local Block* block = nullptr;
+thread_local unsigned linear = 0, turn = 0;
+
+struct Region {
+  void* memory;
+  std::size_t bytes;
+};
+std::mutex registry_mutex;
+std::vector<Region>& shared_regions() {
+  static std::vector<Region> regions;
+  return regions;
+}
+
+std::map<void*, std::size_t>& allocations() {
+  static std::map<void*, std::size_t> all;
+  return all;
+}
+
+// One grid, block after block, with threads that stay.
+class Grid {
+ public:
+  Grid(const LaunchShape& shape, const std::function<void()>& thread)
+      : shape_(shape),
+        thread_(thread),
+        threads_(shape.block.x * shape.block.y * shape.block.z),
+        blocks_(std::size_t{shape.grid.x} * shape.grid.y * shape.grid.z),
+        between_(threads_, Next{this}) {}
+
+  void run() {
+    prepare();
+    std::vector<std::thread> running;
+    running.reserve(threads_);
+    for (unsigned t = 0; t < threads_; ++t) running.emplace_back([this, t] { run_thread(t); });
+    for (std::thread& each : running) each.join();
+    if (fault_) std::rethrow_exception(fault_);
+  }
+
+ private:
+  struct Next {
+    Grid* grid;
+    void operator()() noexcept {
+      ++grid->at_;
+      grid->prepare();
+    }
+  };
+
+  bool done() const { return at_ == blocks_ || fault_; }
+
+  void prepare() {
+    if (done()) return;
+    const std::scoped_lock lock(registry_mutex);
+    for (const Region& region : shared_regions()) std::memset(region.memory, kUnset, region.bytes);
+    block_ = std::make_unique<Block>(threads_);
+  }
+
+  void run_thread(unsigned t) {
+    do {  // the first block is everybody's, even if it has failed already
+      const auto at = static_cast<unsigned>(at_);
+      block = block_.get();
+      linear = t;
+      turn = 0;
+      gridDim = shape_.grid;
+      blockDim = shape_.block;
+      blockIdx = {at % gridDim.x, at / gridDim.x % gridDim.y, at / (gridDim.x * gridDim.y)};
+      threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
+      try {
+        thread_();
+      } catch (...) {
+        const std::scoped_lock lock(fault_mutex_);
+        if (!fault_) fault_ = std::current_exception();
+      }
+      block->barrier.leave();
+      block->warps[t / 32]->barrier.leave();
+      between_.arrive_and_wait();
+    } while (!done());
+  }
+
+  const LaunchShape& shape_;
+  const std::function<void()>& thread_;
+  unsigned threads_;
+  std::size_t blocks_, at_ = 0;
+  std::unique_ptr<Block> block_;
+  std::mutex fault_mutex_;
+  std::exception_ptr fault_;
+  std::barrier<Next> between_;
+};
+
+}  // namespace
+
+SharedMemory::SharedMemory(void* memory, std::size_t bytes) {
+  const std::scoped_lock lock(registry_mutex);
+  shared_regions().push_back({memory, bytes});
+  std::memset(memory, kUnset, bytes);  // the first block of all is under way already
+}
+
+void sync_block(Where where) {
+  block->barrier.wait(where);
+}
+
+unsigned lane() {
+  return linear % 32;
+}
+
+void sync_warp(Where where) {
+  block->warps[linear / 32]->barrier.wait(where);
+}
+
+const std::uint64_t* exchange(std::uint64_t word, Where where) {
+  Warp& warp = *block->warps[linear / 32];
+  std::uint64_t* words = warp.word[turn++ % 2];
+  words[lane()] = word;
+  warp.barrier.wait(where);
+  return words;
+}
+
+void run_grid(const LaunchShape& shape, const std::function<void()>& thread) {
+  const unsigned threads = shape.block.x * shape.block.y * shape.block.z;
+  if (threads == 0 || threads > 1024 || shape.grid.y > 65535 || shape.grid.z > 65535 ||
+      shape.grid.x * shape.grid.y * shape.grid.z == 0)
+    throw EmulatedFault("a launch of " + std::to_string(shape.grid.x) + " × " + std::to_string(shape.grid.y) +
+                        " × " + std::to_string(shape.grid.z) + " blocks of " + std::to_string(threads) +
+                        " threads");
+  Grid(shape, thread).run();
+}
+
+class Event {
+ public:
+  cudaStream_t stream = nullptr;
+  std::size_t upto = 0;  // works of that stream before it
+};
+
+class Stream {
+ public:
+  void add(std::function<void()> work) { works_.push_back(std::move(work)); }
+  std::size_t added() const { return done_ + works_.size(); }
+  // Everything before number `upto`.
+  void run(std::size_t upto) {
+    while (done_ < upto && !works_.empty()) {
+      const std::function<void()> work = std::move(works_.front());
+      works_.pop_front();
+      ++done_;
+      work();
+    }
+  }
+
+ private:
+  std::deque<std::function<void()>> works_;
+  std::size_t done_ = 0;
+};
+
+namespace {
+
+std::vector<cudaStream_t>& streams() {
+  static std::vector<cudaStream_t> all;
+  return all;
+}
+
+cudaStream_t known(cudaStream_t stream) {
+  if (std::ranges::count(streams(), stream) == 0)
+    throw EmulatedFault(stream == nullptr ? "the default stream waits for all others: use one of your own"
+                                          : "a stream that does not exist");
+  return stream;
+}
+
+}  // namespace
+
+void enqueue(cudaStream_t stream, std::function<void()> work) {
+  known(stream)->add(std::move(work));
+}
+
+}  // namespace filigree::emulated
+
+using filigree::EmulatedFault;
+namespace emulated = filigree::emulated;
+
+// NOLINTBEGIN: CUDA's names.
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaSuccess                 ? "no error"
+         : error == cudaErrorMemoryAllocation ? "out of memory"
+                                              : "invalid argument";
+}
+cudaError_t cudaGetLastError() {
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  *free = *total = std::size_t{1} << 30;
+  return cudaSuccess;
+}
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  *memory = std::malloc(bytes);
+  if (*memory == nullptr && bytes > 0) return cudaErrorMemoryAllocation;
+  std::memset(*memory, emulated::kUnset, bytes);
+  emulated::allocations()[*memory] = bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaFree(void* memory) {
+  if (memory == nullptr) return cudaSuccess;
+  cudaDeviceSynchronize();  // as it does
+  const auto found = emulated::allocations().find(memory);
+  if (found == emulated::allocations().end()) throw EmulatedFault("memory is freed that is not allocated");
+  std::memset(memory, emulated::kUnset, found->second);
+  emulated::allocations().erase(found);
+  std::free(memory);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  return cudaMalloc(memory, bytes);
+}
+cudaError_t cudaFreeHost(void* memory) {
+  return cudaFree(memory);
+}
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  *stream = new emulated::Stream;
+  emulated::streams().push_back(*stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  cudaStreamSynchronize(stream);
+  std::erase(emulated::streams(), stream);
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  emulated::known(stream)->run(~std::size_t{0});
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+  for (const cudaStream_t stream : emulated::streams()) cudaStreamSynchronize(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new emulated::Event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  *event = {};
+  event->stream = emulated::known(stream);
+  event->upto = stream->added();
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (event->stream != nullptr) emulated::known(event->stream)->run(event->upto);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const emulated::Event now = *event;  // what is recorded later does not count
+  emulated::enqueue(stream, [now] {
+    if (now.stream != nullptr) now.stream->run(now.upto);
+  });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  // Whoever reads the target before it has waited for the stream is to notice.
+  if (kind == cudaMemcpyDeviceToHost) std::memset(to, emulated::kUnset, bytes);
+  emulated::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+  emulated::enqueue(stream, [=] { std::memset(memory, value, bytes); });
+  return cudaSuccess;
+}
+// NOLINTEND
