@@ -2,16 +2,19 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <utility>
 
-#include "base/error.h"
 #include "device/cuda.h"
+#include "filigree/vocabulary.h"
 
 namespace filigree {
 
-// Throws Error that says what was tried.
+// Throws Error that says what was tried. (fmt 9, which makes messages elsewhere, is more than nvcc 13
+// compiles.)
 inline void check_cuda(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) fail("CUDA: {} failed: {}", what, cudaGetErrorString(error));
+  if (error != cudaSuccess)
+    throw Error(std::string("CUDA: ") + what + " failed: " + cudaGetErrorString(error));
 }
 
 // `size` elements on the device, whose values are anything at first. Copies are as late as their stream is.
@@ -39,13 +42,13 @@ class DeviceArray {
   std::size_t size() const { return size_; }
 
   void copy_from(std::span<const T> host, cudaStream_t stream) {
-    if (host.size() > size_) fail("CUDA: {} elements into an array of {}", host.size(), size_);
+    check_size(host.size());
     if (host.empty()) return;
     check_cuda(cudaMemcpyAsync(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, stream),
                "copying to the device");
   }
   void copy_to(std::span<T> host, cudaStream_t stream) const {
-    if (host.size() > size_) fail("CUDA: {} elements out of an array of {}", host.size(), size_);
+    check_size(host.size());
     if (host.empty()) return;
     check_cuda(cudaMemcpyAsync(host.data(), data_, host.size_bytes(), cudaMemcpyDeviceToHost, stream),
                "copying from the device");
@@ -55,6 +58,12 @@ class DeviceArray {
   }
 
  private:
+  void check_size(std::size_t copied) const {
+    if (copied > size_)
+      throw Error("CUDA: a copy of " + std::to_string(copied) + " elements, but the array has " +
+                  std::to_string(size_));
+  }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
