@@ -10,6 +10,7 @@
 #include "device/compact.h"
 #include "device/device_memory.h"
 #include "device/layer_kernel.h"
+#include "device/tiled_kernel.h"
 #include "sparse/csr.h"
 #include "sparse/test_matrices.h"
 
@@ -180,6 +181,49 @@ TEST(Compact, MovesLiveRowsTogetherInTheirOrder) {
     }
   }
   check_compact<32>(std::vector<unsigned>(5, 1), 1500);  // more neurons than a grid has blocks for
+}
+
+template <unsigned kTile>
+void check_tiled(unsigned rows, unsigned inputs, unsigned outputs, std::uint64_t seed) {
+  SCOPED_TRACE(testing::Message() << rows << " rows, " << inputs << " to " << outputs << ", tiles of "
+                                  << kTile);
+  const Stream s;
+  Random random(seed);
+  std::vector<float> x(std::size_t{rows} * inputs), w(std::size_t{inputs} * outputs), bias(outputs);
+  std::vector<unsigned> count(rows, 0);
+  for (unsigned r = 0; r < rows; ++r)
+    for (unsigned i = 0; i < inputs; ++i)
+      if (r / 9 % 2 == 0 && r % 4 != 1 && random.uniform() < 0.4) {  // some rows are empty, and some tiles
+        x[r * inputs + i] = static_cast<float>(random.uniform(0.1, 2));
+        ++count[r];
+      }
+  for (float& v : w) v = static_cast<float>(random.uniform(-0.3, 0.5));
+  for (float& b : bias) b = -static_cast<float>(random.uniform(0, 0.3));
+  const auto x_d = on_device(x, s.stream), w_d = on_device(w, s.stream), bias_d = on_device(bias, s.stream);
+  const auto count_d = on_device(count, s.stream);
+  DeviceArray<float> y_d(std::size_t{rows} * outputs);
+  DeviceArray<unsigned> next_d(rows);
+  run_tiled_layer<kTile>(x_d.data(), count_d.data(), rows, inputs, w_d.data(), bias_d.data(), outputs, 2.0f,
+                         y_d.data(), next_d.data(), s.stream);
+  const auto y = on_host(y_d, s.stream);
+  const auto next = on_host(next_d, s.stream);
+  for (unsigned r = 0; r < rows; ++r) {
+    unsigned expected_count = 0;
+    for (unsigned o = 0; o < outputs; ++o) {
+      double sum = double{bias[o]};
+      for (unsigned i = 0; i < inputs; ++i) sum += double{x[r * inputs + i]} * double{w[i * outputs + o]};
+      ASSERT_NEAR(y[r * outputs + o], std::min(std::max(sum, 0.0), 2.0), 1e-5) << r << ", " << o;
+      expected_count += y[r * outputs + o] > 0;
+    }
+    ASSERT_EQ(next[r], expected_count) << r;
+  }
+}
+
+TEST(TiledKernel, AgreesWithPlainLoops) {
+  for (const auto& [rows, inputs, outputs] :
+       {std::tuple<unsigned, unsigned, unsigned>{1, 1, 1}, {20, 33, 17}, {40, 8, 16}, {3, 70, 5}})
+    check_tiled<8>(rows, inputs, outputs, rows);
+  check_tiled<32>(50, 40, 35, 1);
 }
 
 }  // namespace
