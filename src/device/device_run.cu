@@ -155,7 +155,7 @@ struct DeviceRun::Impl {
     live.set_zero(compute.stream);
     run_layer<kThreads>(layer, x.data(), y.data(), rows, stride, live.data(), compute.stream);
     std::swap(x, y);
-    outputs = layer.outputs;
+    outputs = layer.connections.rows;
     ++layers;
     if (options.compact_every > 0 && layers % options.compact_every == 0) leave_dead_behind<kThreads>();
   }
@@ -206,11 +206,9 @@ struct DeviceRun::Impl {
     if (!uniform) slot.value.send(connections, copy.stream);
     check_cuda(cudaEventRecord(slot.sent, copy.stream), "recording an event");
     check_cuda(cudaStreamWaitEvent(compute.stream, slot.sent, 0), "waiting for a layer");
-    return {slot.begin.device.data(),
-            slot.input.device.data(),
+    return {{slot.begin.device.data(), slot.input.device.data(), static_cast<unsigned>(outputs_here)},
             uniform ? nullptr : slot.value.device.data(),
             slot.bias.device.data(),
-            static_cast<unsigned>(outputs_here),
             uniform ? layer.weights.value[0] : 0.0f,
             layer.cap};
   }

@@ -8,38 +8,14 @@
 
 #include "base/random.h"
 #include "device/compact.h"
-#include "device/device_memory.h"
 #include "device/layer_kernel.h"
+#include "device/test_stream.h"
 #include "device/tiled_kernel.h"
 #include "sparse/csr.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {
 namespace {
-
-struct Stream {
-  Stream() { cudaStreamCreate(&stream); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream); }
-  cudaStream_t stream = nullptr;
-};
-
-template <typename T>
-DeviceArray<T> on_device(const std::vector<T>& host, cudaStream_t stream) {
-  DeviceArray<T> array(host.size());
-  array.copy_from(host, stream);
-  cudaStreamSynchronize(stream);  // `host` may be gone before the stream is
-  return array;
-}
-
-template <typename T>
-std::vector<T> on_host(const DeviceArray<T>& array, cudaStream_t stream) {
-  std::vector<T> host(array.size());
-  array.copy_to(host, stream);
-  cudaStreamSynchronize(stream);
-  return host;
-}
 
 struct LayerCase {
   CsrMatrix weights;
@@ -50,7 +26,7 @@ struct LayerCase {
 
 template <unsigned kThreads>
 void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
-  const Stream s;
+  const TestStream s;
   constexpr unsigned kTogether = kThreads * kRowsPerThread;
   const std::size_t stride = (rows + kTogether - 1) / kTogether * kTogether;
   const auto inputs = static_cast<std::size_t>(layer.weights.cols);
@@ -71,11 +47,9 @@ void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
   DeviceArray<unsigned> live_d(rows);
   live_d.set_zero(s.stream);
   const float uniform = layer.uniform ? layer.weights.value[0] : 0.0f;
-  const DeviceLayer on{begin_d.data(),
-                       input_d.data(),
+  const DeviceLayer on{{begin_d.data(), input_d.data(), static_cast<unsigned>(outputs)},
                        layer.uniform ? nullptr : value_d.data(),
                        bias_d.data(),
-                       static_cast<unsigned>(outputs),
                        uniform,
                        layer.cap};
   run_layer<kThreads>(on, x_d.data(), y_d.data(), rows, stride, live_d.data(), s.stream);
@@ -142,7 +116,7 @@ TEST(LayerKernel, TakesOutputsWithoutConnectionsAnywhere) {
 
 template <unsigned kThreads>
 void check_compact(const std::vector<unsigned>& live, unsigned neurons) {
-  const Stream s;
+  const TestStream s;
   const auto rows = static_cast<unsigned>(live.size());
   std::vector<float> from(std::size_t{neurons} * rows);
   std::iota(from.begin(), from.end(), 0.0f);
@@ -187,7 +161,7 @@ template <unsigned kTile>
 void check_tiled(unsigned rows, unsigned inputs, unsigned outputs, std::uint64_t seed) {
   SCOPED_TRACE(testing::Message() << rows << " rows, " << inputs << " to " << outputs << ", tiles of "
                                   << kTile);
-  const Stream s;
+  const TestStream s;
   Random random(seed);
   std::vector<float> x(std::size_t{rows} * inputs), w(std::size_t{inputs} * outputs), bias(outputs);
   std::vector<unsigned> count(rows, 0);

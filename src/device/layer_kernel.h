@@ -1,27 +1,17 @@
 // One layer of a network on a device: product, bias, clipped relu and which rows live, in one pass.
 #pragma once
 
-#include <cstdint>
-
-#include "device/cuda.h"
+#include "device/connection_walk.h"
 
 namespace filigree {
 
-// Connections of a layer in the memory of a device: CSR with one row per output, inputs in 16 bits.
 struct DeviceLayer {
-  const unsigned* begin = nullptr;       // outputs + 1
-  const std::uint16_t* input = nullptr;  // ascending within an output
-  const float* value = nullptr;          // null: every weight is `uniform`
-  const float* bias = nullptr;           // one per output
-  unsigned outputs = 0;
+  DevicePattern connections = {};  // one row per output
+  const float* value = nullptr;    // null: every weight is `uniform`
+  const float* bias = nullptr;     // one per output
   float uniform = 0;
   float cap = 0;  // y = min(max(z, 0), cap)
 };
-
-// Rows that a thread takes through a layer together: the connections that a block has staged serve them all.
-inline constexpr unsigned kRowsPerThread = 4;
-// Outputs of a block. Their connections go through shared memory, as many at a time as the block has threads.
-inline constexpr unsigned kOutputsPerBlock = 32;
 
 // y = min(max(W x + bias, 0), cap) for `rows` rows, and live[r] = 1 for those of which some y is above zero
 // (others stay as they are). x and y are neuron-major: x[neuron * stride + row]; stride is a multiple of

@@ -1,0 +1,209 @@
+#include "device/train_kernels.h"
+
+#include <cmath>
+
+namespace filigree {
+
+namespace {
+
+constexpr unsigned kThreads = kDeviceThreads, kWarp = 32, kWarps = kThreads / kWarp;
+
+template <DeviceEpilogue kEpilogue>
+__global__ void __launch_bounds__(kThreads)
+    multiply_kernel(DevicePattern w, const float* value, const float* bias, const float* gate, const float* x,
+                    float* y, std::size_t stride) {
+  const std::size_t own = first_sample<kThreads>();
+  walk_connections<kThreads, false>(w, value, x, stride, [&](unsigned row, const float* sum) {
+    const float start = bias == nullptr ? 0.0f : bias[row];
+    const std::size_t at = row * stride + own;
+    for (unsigned r = 0; r < kRowsPerThread; ++r) {
+      float z = sum[r] + start;
+      if (kEpilogue == DeviceEpilogue::relu) z = z < 0 ? 0.0f : z;
+      if (kEpilogue == DeviceEpilogue::gate) z = gate[at + r * kThreads] > 0 ? z : 0.0f;
+      y[at + r * kThreads] = z;
+    }
+  });
+}
+
+// The sum of a number of each lane, in lane 0.
+__device__ __forceinline__ float sum_of_warp(float value) {
+  for (unsigned by = kWarp / 2; by > 0; by /= 2) value += __shfl_down_sync(0xffffffffu, value, by);
+  return value;
+}
+
+// A block for each row, a warp for each connection in turn; lanes share the samples out. The row's own
+// samples come from the first cache after the first connection: 4 bytes a connection and sample from beyond
+// it.
+__global__ void __launch_bounds__(kThreads)
+    gradient_kernel(DevicePattern w, const float* a, const float* b, unsigned samples, std::size_t stride,
+                    float* gradient) {
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  for (unsigned row = blockIdx.x; row < w.rows; row += gridDim.x) {
+    const float* own = a + row * stride;
+    const unsigned end = w.begin[row + 1];
+    for (unsigned e = w.begin[row] + warp; e < end; e += kWarps) {  // the same for all lanes of a warp
+      const float* other = b + w.column[e] * stride;
+      float sum = 0;
+      for (unsigned s = lane; s < samples; s += kWarp) sum += own[s] * other[s];
+      sum = sum_of_warp(sum);
+      if (lane == 0) gradient[e] += sum;
+    }
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    row_sum_kernel(const float* a, unsigned rows, unsigned samples, std::size_t stride, float* sums) {
+  const unsigned lane = threadIdx.x % kWarp;
+  for (unsigned row = blockIdx.x * kWarps + threadIdx.x / kWarp; row < rows; row += gridDim.x * kWarps) {
+    float sum = 0;
+    for (unsigned s = lane; s < samples; s += kWarp) sum += a[row * stride + s];
+    sum = sum_of_warp(sum);
+    if (lane == 0) sums[row] += sum;
+  }
+}
+
+// A thread for each sample: neighbouring threads read neighbouring samples of a class.
+__global__ void __launch_bounds__(kThreads)
+    loss_kernel(DeviceLoss how, const float* y, const unsigned* label, unsigned samples, std::size_t stride,
+                float* delta, float* sample_loss, unsigned* correct) {
+  const std::size_t b = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (b >= stride) return;
+  if (b >= samples) {
+    for (unsigned c = 0; c < how.classes; ++c) delta[c * stride + b] = 0;
+    return;
+  }
+  const unsigned own = label[b];
+  const float other = how.smoothing / static_cast<float>(how.classes);
+  unsigned best = 0;
+  float highest = y[b];
+  for (unsigned c = 1; c < how.classes; ++c) {
+    const float each = y[c * stride + b];
+    if (each > highest) {
+      highest = each;
+      best = c;
+    }
+  }
+  float sum = 0;
+  if (how.loss == Loss::cross_entropy)
+    for (unsigned c = 0; c < how.classes; ++c) sum += std::exp(y[c * stride + b] - highest);
+  const float log_sum = how.loss == Loss::cross_entropy ? highest + std::log(sum) : 0.0f;
+  float loss = 0;
+  for (unsigned c = 0; c < how.classes; ++c) {
+    const float out = y[c * stride + b];
+    const float target = other + (c == own ? 1 - how.smoothing : 0.0f);
+    if (how.loss == Loss::cross_entropy) {
+      loss += target * (log_sum - out);
+      delta[c * stride + b] = how.scale * (std::exp(out - log_sum) - target);
+    } else {
+      const float error = out - target;
+      loss += 0.5f * error * error;
+      delta[c * stride + b] = how.scale * error * out * (1 - out);
+    }
+  }
+  sample_loss[b] = loss;
+  correct[b] = best == own ? 1 : 0;
+}
+
+template <Optimizer kOptimizer>
+__global__ void __launch_bounds__(kThreads)
+    descend_kernel(DescentRates r, std::size_t count, float* value, const float* gradients, float* first,
+                   float* second) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * kThreads) {
+    float w = value[i];
+    const bool decoupled = kOptimizer == Optimizer::adamw;
+    const float gradient = decoupled ? r.scale * gradients[i] : r.scale * gradients[i] + r.decay * w;
+    if (kOptimizer == Optimizer::sgd) {
+      w -= r.lr * gradient;
+    } else if (kOptimizer == Optimizer::nesterov) {
+      const float m = r.momentum * first[i] + gradient;
+      first[i] = m;
+      w -= r.lr * (gradient + r.momentum * m);
+    } else {
+      const float m = r.beta1 * first[i] + (1 - r.beta1) * gradient;
+      const float v = r.beta2 * second[i] + (1 - r.beta2) * (gradient * gradient);
+      first[i] = m;
+      second[i] = v;
+      if (decoupled) w -= r.lr * r.decay * w;
+      w -= r.lr * (m * r.correct1) / (std::sqrt(v * r.correct2) + r.epsilon);
+    }
+    value[i] = w;
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    drop_out_kernel(std::uint32_t key, std::uint32_t threshold, float scale, float* x, std::size_t count) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * kThreads) {
+    std::uint32_t number = static_cast<std::uint32_t>(i / 32 * 16 + i % 16) ^ key;
+    number = (number ^ number >> 16) * 0x7feb352du;
+    number = (number ^ number >> 15) * 0x846ca68bu;
+    number ^= number >> 16;
+    const std::uint32_t half = i % 32 < 16 ? number & 0xffff : number >> 16;
+    x[i] = half < threshold ? 0.0f : x[i] * scale;
+  }
+}
+
+// Blocks for `work` things of which a block does `each` at a time: no more than a device keeps busy.
+unsigned blocks_for(std::size_t work, std::size_t each) {
+  constexpr std::size_t kMost = 4096;
+  const std::size_t wanted = (work + each - 1) / each;
+  return static_cast<unsigned>(wanted < kMost ? wanted : kMost);
+}
+
+}  // namespace
+
+void multiply(const DevicePattern& w, const float* value, const float* bias, DeviceEpilogue epilogue,
+              const float* gate, const float* x, float* y, unsigned samples, std::size_t stride,
+              cudaStream_t stream) {
+  if (samples == 0 || w.rows == 0) return;
+  const auto kernel = epilogue == DeviceEpilogue::relu   ? multiply_kernel<DeviceEpilogue::relu>
+                      : epilogue == DeviceEpilogue::gate ? multiply_kernel<DeviceEpilogue::gate>
+                                                         : multiply_kernel<DeviceEpilogue::none>;
+  launch({walk_grid(w, samples, kThreads), dim3(kThreads), stream}, kernel, w, value, bias, gate, x, y,
+         stride);
+}
+
+void add_gradients(const DevicePattern& w, const float* a, const float* b, unsigned samples,
+                   std::size_t stride, float* gradient, cudaStream_t stream) {
+  if (w.rows == 0) return;
+  launch({dim3(blocks_for(w.rows, 1)), dim3(kThreads), stream}, gradient_kernel, w, a, b, samples, stride,
+         gradient);
+}
+
+void add_row_sums(const float* a, unsigned rows, unsigned samples, std::size_t stride, float* sum,
+                  cudaStream_t stream) {
+  if (rows == 0) return;
+  launch({dim3(blocks_for(rows, kWarps)), dim3(kThreads), stream}, row_sum_kernel, a, rows, samples, stride,
+         sum);
+}
+
+void start_back(const DeviceLoss& loss, const float* y, const unsigned* label, unsigned samples,
+                std::size_t stride, float* delta, float* sample_loss, unsigned* correct,
+                cudaStream_t stream) {
+  if (stride == 0 || loss.classes == 0) return;
+  const dim3 grid(static_cast<unsigned>((stride + kThreads - 1) / kThreads));
+  launch({grid, dim3(kThreads), stream}, loss_kernel, loss, y, label, samples, stride, delta, sample_loss,
+         correct);
+}
+
+void descend(Optimizer optimizer, const DescentRates& rates, std::size_t count, float* value,
+             const float* gradient, float* first, float* second, cudaStream_t stream) {
+  if (count == 0) return;
+  const auto kernel = optimizer == Optimizer::sgd        ? descend_kernel<Optimizer::sgd>
+                      : optimizer == Optimizer::nesterov ? descend_kernel<Optimizer::nesterov>
+                      : optimizer == Optimizer::adam     ? descend_kernel<Optimizer::adam>
+                                                         : descend_kernel<Optimizer::adamw>;
+  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, kernel, rates, count, value, gradient,
+         first, second);
+}
+
+void drop_out(std::uint32_t key, double rate, float* x, std::size_t count, cudaStream_t stream) {
+  if (count == 0) return;
+  const auto threshold = static_cast<std::uint32_t>(std::lround(rate * 65536));
+  const auto scale = static_cast<float>(1 / (1 - threshold / 65536.0));
+  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, drop_out_kernel, key, threshold, scale,
+         x, count);
+}
+
+}  // namespace filigree
