@@ -32,6 +32,14 @@ std::string rows_by_exit_text(const std::vector<Offset>& rows, const std::vector
   return text;
 }
 
+// What was evaluated, and on what.
+void print_subject(const EvalArguments& arguments, const Network& network, const std::string& data,
+                   Index rows) {
+  print_line(arguments.common, "network", network.describe());
+  print_line(arguments.common, "data", data);
+  print_line(arguments.common, "rows", fmt::format("{} of the {} part", with_commas(rows), arguments.part));
+}
+
 int run_exit_curve(EvalArguments& arguments, const Network& network, Part part, const Context& context) {
   const Common& common = arguments.common;
   const std::string plot = arguments.plot.empty() ? "" : output_file(arguments.plot);
@@ -45,9 +53,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, Part part, 
     curve = exit_curve(network, data, default_exit_thresholds(), part, 5, observer);
   }
   const ExitPoint& whole = curve.points.back();
-  print_line(common, "network", network.describe());
-  print_line(common, "data", described);
-  print_line(common, "rows", fmt::format("{} of the {} part", with_commas(curve.rows), arguments.part));
+  print_subject(arguments, network, described, curve.rows);
   if (!common.quiet) {
     fmt::print("\n{:>9} {:>10} {:>15} {:>9} {:>12} {:>9}  {}\n", "threshold", "accuracy", "connections/row",
                "of all", "time", "faster by", "rows that left behind each exit, and at the end");
@@ -102,9 +108,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
     wrong += evaluation.wrong_by_class[c];
     by_class += fmt::format("{}{}", c == 0 ? "" : " ", evaluation.wrong_by_class[c]);
   }
-  print_line(common, "network", network.describe());
-  print_line(common, "data", described);
-  print_line(common, "rows", fmt::format("{} of the {} part", with_commas(evaluation.rows), arguments.part));
+  print_subject(arguments, network, described, evaluation.rows);
   print_line(common, "accuracy",
              fmt::format("{:.2f} % ({} wrong)", 100 * evaluation.accuracy, with_commas(wrong)));
   print_line(common, "loss", fmt::format("{:.6g}", evaluation.loss));

@@ -6,7 +6,7 @@
 #include "api/network_impl.h"
 #include "base/error.h"
 #include "base/median.h"
-#include "io/atomic_file.h"
+#include "filigree/runtime.h"
 #include "report/plot.h"
 
 namespace filigree {
@@ -52,17 +52,15 @@ void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, 
                                            curve.points.back().threshold),
                 "#1f6f8b",
                 {}};
+  const double half_a_row = 0.5 / static_cast<double>(curve.rows);
   for (const ExitPoint& point : curve.points) {
-    // An axis by logarithms has no zero: no row wrong is drawn as half a one.
-    const double error = std::max(1 - point.evaluation.accuracy, 0.5 / static_cast<double>(curve.rows));
+    const double error = std::max(1 - point.evaluation.accuracy, half_a_row);
     const double half = 1.96 * std::sqrt(error * (1 - error) / static_cast<double>(curve.rows));
-    line.points.push_back({point.evaluation.connections_per_row, 100 * error,
-                           100 * std::max(error - half, error / 2), 100 * (error + half)});
+    line.points.push_back(
+        error_point(point.evaluation.connections_per_row, point.evaluation.accuracy, half, half_a_row));
   }
   plot.lines.push_back(std::move(line));
-  AtomicFile file(path);
-  file.write(to_svg(plot));
-  file.commit();
+  write_file(path, to_svg(plot));
 }
 
 }  // namespace filigree

@@ -49,8 +49,7 @@ void check_lottery(const Model& whole, const Data& data, const TrainOptions& opt
 
 TrainRun train_ticket(const Network& shape, const Data& data, const TrainOptions& options,
                       const Lottery& lottery, const RunDirectory& directory, const TrainObserver& observer) {
-  if (shape.impl().source->mixes() || !shape.exits().empty())
-    fail("{}: lottery tickets are drawn from plain networks, without exits or mixtures", shape.describe());
+  require_plain(shape, "a lottery");
   const Model whole = expanded(to_model(shape));
   TrainOptions training = options;
   training.evolve = Evolve::none;

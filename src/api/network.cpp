@@ -127,6 +127,13 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   return from_model(std::move(model), path.string());
 }
 
+void require_plain(const Network& network, const char* what) {
+  const bool mixes = network.impl().source->mixes();
+  if (mixes || !network.impl().exits.empty())
+    fail("{}: {} takes plain networks, but this one has {}", network.describe(), what,
+         mixes ? "a mixture of experts" : "exits");
+}
+
 Network from_model(Model model, const std::string& description) {
   auto source = std::make_shared<MemoryLayers>(std::move(model.layers), description);
   return Network(std::make_shared<Network::Impl>(Network::Impl{

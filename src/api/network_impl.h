@@ -24,6 +24,9 @@ struct Network::Impl {
   std::vector<ExitHead> exits = {};
 };
 
+// Throws Error if the network has exits or mixtures; `what`: what takes plain ones only.
+void require_plain(const Network& network, const char* what);
+
 // All of a network, and back.
 Model to_model(const Network& network, const Observer& observer = {});
 Network from_model(Model model, const std::string& description);

@@ -35,13 +35,12 @@ struct Plan::Impl {
   std::vector<float> run(std::size_t rows, const MakeLoader& make_loader, const Observer& observer,
                          RunWork* work = nullptr) const {
     std::vector<float> outputs(rows * output_of.size());
-    RunWork unasked;
-    RunWork& took = work == nullptr ? unasked : *work;
     if (routed != nullptr) {
-      routed->run(rows, make_loader, outputs, took, observer);
+      RunWork unasked;
+      routed->run(rows, make_loader, outputs, work == nullptr ? unasked : *work, observer);
       return outputs;
     }
-    add_all(rows, took);
+    if (work != nullptr) add_all(rows, *work);
     (*adaptive)(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
     return outputs;
   }

@@ -121,9 +121,7 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
   if (directory.path.empty()) throw std::invalid_argument("pruning needs a directory");
   const std::filesystem::path& path = directory.path;
   PruneOptions own = options;
-  if (network.impl().source->mixes() || !network.exits().empty())
-    fail("{}: pruning takes plain networks, but this one has {}", network.describe(),
-         network.exits().empty() ? "a mixture of experts" : "exits");
+  require_plain(network, "pruning");
   if (!directory.resume) check_free(path);
   if (!directory.resume && !options.lottery) {  // fails now if it cannot be
     TrainOptions checked = options.training;

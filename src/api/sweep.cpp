@@ -171,15 +171,11 @@ Plot plot_of(const SweepResult& result, const SweepOptions& options, const std::
   plot.y_name = "test error, %";
   PlotLine dense{"dense", "#c8553d", {}},
       sparse{fmt::format("sparse, {}", fmt::join(options.training.network, "-")), "#1f6f8b", {}};
-  const auto point = [](const SweepMean& m, double accuracy, double half) {
-    constexpr double kLeast = 0.01;  // %, where the interval reaches below
-    const double error = std::max(kLeast, 100 * (1 - accuracy));
-    return PlotPoint{static_cast<double>(m.connections), error, std::max(error - 100 * half, error / 2),
-                     std::min(error + 100 * half, 100.0)};
-  };
+  constexpr double kLeast = 0.0001;
   for (const SweepMean& m : result.means) {
-    dense.points.push_back(point(m, m.dense, m.dense_half));
-    sparse.points.push_back(point(m, m.sparse, m.sparse_half));
+    const auto weights = static_cast<double>(m.connections);
+    dense.points.push_back(error_point(weights, m.dense, m.dense_half, kLeast));
+    sparse.points.push_back(error_point(weights, m.sparse, m.sparse_half, kLeast));
   }
   plot.lines = {std::move(dense), std::move(sparse)};
   if (result.crossing) {

@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(kThreads)
   for (unsigned first = 0; first < rows; first += kThreads) {
     const unsigned row = first + threadIdx.x;
     const bool lives = row < rows && live[row] != 0;
-    const unsigned bits = __ballot_sync(0xffffffffu, lives);
+    const unsigned bits = __ballot_sync(kFullWarp, lives);
     if (lane == 0) before[warp + 1] = static_cast<unsigned>(__popc(bits));
     __syncthreads();
     if (threadIdx.x == 0) {

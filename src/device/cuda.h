@@ -28,3 +28,9 @@ void launch(const LaunchShape& shape, void (*kernel)(Parameters...), Arguments..
 #else
 #include "device/test_cuda.h"
 #endif
+
+namespace filigree {
+
+inline constexpr unsigned kFullWarp = 0xffffffffu;  // all 32 threads of a warp take part
+
+}  // namespace filigree

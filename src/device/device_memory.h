@@ -17,55 +17,77 @@ inline void check_cuda(cudaError_t error, const char* what) {
     throw Error(std::string("CUDA: ") + what + " failed: " + cudaGetErrorString(error));
 }
 
-// `size` elements on the device, whose values are anything at first. Copies are as late as their stream is.
-template <typename T>
-class DeviceArray {
+// Memory that CUDA gives, whose values are anything at first.
+template <typename T, cudaError_t (*kAllocate)(void**, std::size_t), cudaError_t (*kFree)(void*)>
+class CudaArray {
  public:
-  DeviceArray() = default;
-  explicit DeviceArray(std::size_t size) : size_(size) {
+  CudaArray() = default;
+  explicit CudaArray(std::size_t size) : size_(size) {
     if (size == 0) return;
     void* memory = nullptr;
-    check_cuda(cudaMalloc(&memory, size * sizeof(T)), "allocating memory");
+    check_cuda(kAllocate(&memory, size * sizeof(T)), "allocating memory");
     data_ = static_cast<T*>(memory);
   }
-  DeviceArray(DeviceArray&& other) noexcept
+  CudaArray(CudaArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  DeviceArray& operator=(DeviceArray&& other) noexcept {
+  CudaArray& operator=(CudaArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
-  ~DeviceArray() { cudaFree(data_); }
+  ~CudaArray() {
+    if (data_ != nullptr) kFree(data_);
+  }
 
   T* data() { return data_; }
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }
 
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+inline cudaError_t allocate_on_device(void** memory, std::size_t bytes) {
+  return cudaMalloc(memory, bytes);
+}
+inline cudaError_t allocate_pinned(void** memory, std::size_t bytes) {
+  return cudaMallocHost(memory, bytes);
+}
+
+// Memory of the host that a device copies from without a detour.
+template <typename T>
+using PinnedArray = CudaArray<T, allocate_pinned, cudaFreeHost>;
+
+// Memory of the device. Copies are as late as their stream is.
+template <typename T>
+class DeviceArray : public CudaArray<T, allocate_on_device, cudaFree> {
+ public:
+  using CudaArray<T, allocate_on_device, cudaFree>::CudaArray;
+
   void copy_from(std::span<const T> host, cudaStream_t stream) {
     check_size(host.size());
     if (host.empty()) return;
-    check_cuda(cudaMemcpyAsync(data_, host.data(), host.size_bytes(), cudaMemcpyHostToDevice, stream),
+    check_cuda(cudaMemcpyAsync(this->data(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice, stream),
                "copying to the device");
   }
   void copy_to(std::span<T> host, cudaStream_t stream) const {
     check_size(host.size());
     if (host.empty()) return;
-    check_cuda(cudaMemcpyAsync(host.data(), data_, host.size_bytes(), cudaMemcpyDeviceToHost, stream),
+    check_cuda(cudaMemcpyAsync(host.data(), this->data(), host.size_bytes(), cudaMemcpyDeviceToHost, stream),
                "copying from the device");
   }
   void set_zero(cudaStream_t stream) {
-    if (size_ > 0) check_cuda(cudaMemsetAsync(data_, 0, size_ * sizeof(T), stream), "clearing memory");
+    if (this->size() > 0)
+      check_cuda(cudaMemsetAsync(this->data(), 0, this->size() * sizeof(T), stream), "clearing memory");
   }
 
  private:
   void check_size(std::size_t copied) const {
-    if (copied > size_)
+    if (copied > this->size())
       throw Error("CUDA: a copy of " + std::to_string(copied) + " elements, but the array has " +
-                  std::to_string(size_));
+                  std::to_string(this->size()));
   }
-
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
 };
 
 }  // namespace filigree

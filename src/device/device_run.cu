@@ -17,34 +17,6 @@ std::size_t padded(std::size_t rows, const DeviceRunOptions& options) {
   return (rows + together - 1) / together * together;
 }
 
-// Memory of the host that a device copies from without a detour.
-template <typename T>
-class PinnedArray {
- public:
-  PinnedArray() = default;
-  explicit PinnedArray(std::size_t size) : size_(size) {
-    void* memory = nullptr;
-    check_cuda(cudaMallocHost(&memory, size * sizeof(T)), "allocating pinned memory");
-    data_ = static_cast<T*>(memory);
-  }
-  PinnedArray(PinnedArray&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  PinnedArray& operator=(PinnedArray&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~PinnedArray() {
-    if (data_ != nullptr) cudaFreeHost(data_);
-  }
-  std::span<T> span() { return {data_, size_}; }
-  std::size_t size() const { return size_; }
-
- private:
-  T* data_ = nullptr;
-  std::size_t size_ = 0;
-};
-
 // An array on both sides that grows when it has to.
 template <typename T>
 struct Staged {
@@ -56,7 +28,9 @@ struct Staged {
     host = PinnedArray<T>(size);
     device = DeviceArray<T>(size);
   }
-  void send(std::size_t size, cudaStream_t stream) { device.copy_from(host.span().first(size), stream); }
+  void send(std::size_t size, cudaStream_t stream) {
+    device.copy_from(std::span<const T>(host.data(), size), stream);
+  }
 };
 
 // A layer's place on the way to the device. Two take turns: while one is computed with, the other is filled.
@@ -193,12 +167,12 @@ struct DeviceRun::Impl {
     slot.bias.resize(outputs_here);
     slot.input.resize(connections);
     if (!uniform) slot.value.resize(connections);
-    std::ranges::transform(layer.weights.row_begin, slot.begin.host.span().begin(),
+    std::ranges::transform(layer.weights.row_begin, slot.begin.host.data(),
                            [](Offset at) { return static_cast<unsigned>(at); });
-    std::ranges::transform(layer.weights.column, slot.input.host.span().begin(),
+    std::ranges::transform(layer.weights.column, slot.input.host.data(),
                            [](Index input) { return static_cast<std::uint16_t>(input); });
-    std::ranges::copy(layer.bias, slot.bias.host.span().begin());
-    if (!uniform) std::ranges::copy(layer.weights.value, slot.value.host.span().begin());
+    std::ranges::copy(layer.bias, slot.bias.host.data());
+    if (!uniform) std::ranges::copy(layer.weights.value, slot.value.host.data());
     check_cuda(cudaStreamWaitEvent(copy.stream, slot.used, 0), "waiting for a layer");
     slot.begin.send(outputs_here + 1, copy.stream);
     slot.bias.send(outputs_here, copy.stream);

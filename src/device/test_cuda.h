@@ -86,7 +86,6 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
 #define __syncthreads() filigree::emulated::sync_block(filigree::emulated::here())
 // The same for the 32 threads of a warp; all of them must take part.
 #define __syncwarp() filigree::emulated::sync_warp(filigree::emulated::here())
-inline constexpr unsigned kFullWarp = 0xffffffffu;
 
 // NOLINTEND
 

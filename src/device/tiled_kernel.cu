@@ -1,5 +1,7 @@
 #include "device/tiled_kernel.h"
 
+#include "device/device_memory.h"
+
 namespace filigree {
 
 namespace {
@@ -49,7 +51,7 @@ void run_tiled_layer(const float* x, const unsigned* count, unsigned rows, unsig
                      const float* bias, unsigned outputs, float cap, float* y, unsigned* next_count,
                      cudaStream_t stream) {
   if (rows == 0 || outputs == 0) return;
-  cudaMemsetAsync(next_count, 0, rows * sizeof(unsigned), stream);
+  check_cuda(cudaMemsetAsync(next_count, 0, rows * sizeof(unsigned), stream), "clearing memory");
   const dim3 grid((outputs + kTile - 1) / kTile, (rows + kTile - 1) / kTile);
   launch({grid, dim3(kTile, kTile), stream}, tiled_kernel<kTile>, x, count, rows, inputs, w, bias, outputs,
          cap, y, next_count);

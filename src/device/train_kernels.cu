@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // The sum of a number of each lane, in lane 0.
 __device__ __forceinline__ float sum_of_warp(float value) {
-  for (unsigned by = kWarp / 2; by > 0; by /= 2) value += __shfl_down_sync(0xffffffffu, value, by);
+  for (unsigned by = kWarp / 2; by > 0; by /= 2) value += __shfl_down_sync(kFullWarp, value, by);
   return value;
 }
 

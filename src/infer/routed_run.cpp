@@ -60,15 +60,6 @@ RoutedPlan::RoutedPlan(const LayerSource& source, std::span<const ExitHead> exit
   }
 }
 
-std::size_t RoutedPlan::bytes() const {
-  std::size_t sum = 0;
-  for (const Stage& stage : stages_) {
-    for (const LayerPointer& expert : stage.experts) sum += expert->bytes();
-    for (const LayerPointer& branch : {stage.gate, stage.exit}) sum += branch ? branch->bytes() : 0;
-  }
-  return sum;
-}
-
 // The rows that one thread has under way. Between exits, panels go through the layers together; those that an
 // exit does not let go wait behind it until there are as many again, so that panels are always full.
 class RoutedPlan::Block {

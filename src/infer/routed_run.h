@@ -18,9 +18,7 @@ class RoutedPlan {
   // what is compared with the threshold is their softmax.
   RoutedPlan(const LayerSource& source, std::span<const ExitHead> exits, double threshold, bool by_share);
 
-  Index inputs() const { return inputs_; }
   std::size_t outputs() const { return outputs_; }
-  std::size_t bytes() const;
 
   // `outputs` gets rows × outputs() values, row-major; what the rows took is added to `work`.
   void run(std::size_t rows, const MakeLoader& make_loader, std::span<float> outputs, RunWork& work,

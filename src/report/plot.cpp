@@ -155,6 +155,11 @@ void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::
 
 }  // namespace
 
+PlotPoint error_point(double x, double accuracy, double half, double least) {
+  const double error = std::max(100 * least, 100 * (1 - accuracy));
+  return {x, error, std::max(error - 100 * half, error / 2), std::min(error + 100 * half, 100.0)};
+}
+
 std::string to_svg(const Plot& plot) {
   const Frame frame(plot);
   std::string svg = fmt::format(

@@ -22,6 +22,10 @@ struct Plot {
   std::string mark_name;
 };
 
+// The error that an accuracy leaves, in %, as a point with its interval: `half` is half of it, a share as the
+// accuracy is. An axis by logarithms has no zero: `least` is the smallest share that is drawn.
+PlotPoint error_point(double x, double accuracy, double half, double least);
+
 // Points whose numbers are not finite and above zero are left out.
 std::string to_svg(const Plot& plot);
 

@@ -46,9 +46,6 @@ class MixturePass {
     return delta_.data() + panel * layers_.experts * stride_;
   }
 
-  // Choices of the last forward pass that fell on each expert.
-  std::vector<std::size_t> chosen() const;
-
  private:
   // Samples of one expert, gathered into a panel of their own.
   struct Panel {
@@ -62,6 +59,7 @@ class MixturePass {
   std::size_t place_of(std::size_t sample, std::size_t neurons) const {
     return sample / stride_ * neurons * stride_ + sample % stride_;
   }
+  std::vector<std::size_t> chosen() const;  // choices of the last forward pass, by expert
   void places_of(const Panel& panel, std::size_t neurons);
   void add_gate_gradient(std::size_t samples, double balance);
 
