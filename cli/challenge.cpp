@@ -10,19 +10,23 @@ namespace {
 
 struct ChallengeRunArguments {
   Common common;
+  DeviceArguments device;
   ChallengeArguments challenge;
   ChallengeOptions options;
   bool no_filter = false, no_merge_rows = false;
-  std::string engine = "compiled", check = "auto", write_categories;
+  std::string engine = "compiled", kernel = "fused", check = "auto", write_categories;
 };
 
 int run_challenge(ChallengeRunArguments& arguments, const Context& context) {
   arguments.common.prepare();
+  arguments.device.prepare();
   if (!arguments.write_categories.empty())
     arguments.write_categories = output_file(arguments.write_categories);
   ChallengeOptions options = arguments.options;
   options.source = arguments.challenge.parsed();
   options.engine = arguments.engine == "plain" ? Engine::plain : Engine::compiled;
+  options.kernel = static_cast<DeviceKernel>(std::ranges::find(kDeviceKernelNames, arguments.kernel) -
+                                             kDeviceKernelNames.begin());
   options.check = arguments.check == "full"   ? Check::full
                   : arguments.check == "none" ? Check::none
                                               : Check::automatic;
@@ -57,6 +61,12 @@ Run add_challenge(CLI::App& app) {
                    "plain: every connection of every live row; compiled: exact passes first [compiled]")
       ->check(CLI::IsMember({"plain", "compiled"}))
       ->type_name("E");
+  command
+      ->add_option("--kernel", arguments->kernel,
+                   "who computes a layer on --device cuda: fused, or a baseline: tiled, spmm, spgemm, "
+                   "spgemm-kept [fused]")
+      ->check(CLI::IsMember(std::vector<std::string>(kDeviceKernelNames.begin(), kDeviceKernelNames.end())))
+      ->type_name("K");
   command->add_flag("--no-filter", arguments->no_filter, "keep computing rows that died");
   command->add_flag("--no-merge-rows", arguments->no_merge_rows,
                     "compiled: compute equal rows each on its own");
@@ -73,6 +83,7 @@ Run add_challenge(CLI::App& app) {
       ->add_option("--write-categories", arguments->write_categories,
                    "write the categories, as the official lists")
       ->type_name("FILE");
+  arguments->device.add_to(*command);
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_challenge(*arguments, context); };
 }

@@ -37,6 +37,23 @@ void Common::write_json(const nlohmann::json& result) const {
   if (!json.empty()) write_file(json, result.dump(2) + "\n");
 }
 
+void DeviceArguments::add_to(CLI::App& app) {
+  app.add_option("--device", device, "cpu, cuda, or auto: cuda where there is one [cpu]")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->type_name("D");
+  app.add_option("--gpus", gpus, "CUDA devices that share the work; 0: all [1]")
+      ->check(CLI::Range(0, 64))
+      ->type_name("G");
+}
+
+void DeviceArguments::prepare() const {
+  const std::string why = set_device(device == "cpu"    ? Device::cpu
+                                     : device == "cuda" ? Device::cuda
+                                                        : Device::automatic,
+                                     gpus);
+  if (!why.empty()) complain(fmt::format("running on the CPU: {}", why));
+}
+
 std::string output_file(const std::string& path) {
   if (path == "-") return kStandardOutput;
   const auto directory = std::filesystem::absolute(path).parent_path();
@@ -227,7 +244,8 @@ nlohmann::json to_json(const ChallengeResult& r) {
           {"live_rows", r.live_rows},
           {"distinct_rows", r.distinct_rows},
           {"peak_memory_bytes", r.peak_memory_bytes},
-          {"processor", r.processor}};
+          {"processor", r.processor},
+          {"device", r.device}};
 }
 
 void print_result(const Common& common, const ChallengeResult& r) {
@@ -240,6 +258,7 @@ void print_result(const Common& common, const ChallengeResult& r) {
                  ? fmt::format("plain, {}{}", threads_text(r.threads), r.streamed ? ", layers streamed" : "")
                  : fmt::format("compiled to {} connections, {}", with_commas(r.compiled_connections),
                                threads_text(r.threads)));
+  if (r.device != "cpu") print_line(common, "device", r.device);
   print_line(common, "categories", with_commas(static_cast<std::int64_t>(r.categories.size())));
   if (r.settled_rows > 0)
     print_line(common, "", fmt::format("{} rows settled in the plain order of summation", r.settled_rows));

@@ -26,6 +26,15 @@ struct Common {
   void write_json(const nlohmann::json& result) const;
 };
 
+// Where to run, shared by several commands.
+struct DeviceArguments {
+  std::string device = "cpu";
+  int gpus = 1;
+  void add_to(CLI::App& app);
+  // Chooses the device; says so where it is not the one that was hoped for.
+  void prepare() const;
+};
+
 // What main gives a command when it runs.
 struct Context {
   std::stop_token stop;

@@ -15,6 +15,7 @@ namespace {
 
 struct EvalArguments {
   Common common;
+  DeviceArguments device;
   ModelArguments model;
   DataArguments data;
   std::string part = "test";
@@ -90,6 +91,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, Part part, 
 int run_eval(EvalArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
+  arguments.device.prepare();
   const Network network = arguments.model.load();
   const Part part = arguments.part == "train" ? Part::train : Part::test;
   if (arguments.exit_curve) return run_exit_curve(arguments, network, part, context);
@@ -154,6 +156,7 @@ Run add_eval(CLI::App& app) {
           ->add_flag("--exit-curve", arguments->exit_curve, "accuracy, connections and time over thresholds")
           ->excludes(threshold);
   command->add_option("--plot", arguments->plot, "the curve as SVG")->type_name("FILE")->needs(curve);
+  arguments->device.add_to(*command);
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_eval(*arguments, context); };
 }

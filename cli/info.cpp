@@ -12,7 +12,7 @@ namespace {
 struct InfoArguments {
   Common common;
   ModelArguments model;
-  bool all = false;
+  bool all = false, devices = false;
 };
 
 constexpr Index kShownLayers = 12;
@@ -24,9 +24,36 @@ std::string activation_text(const LayerInfo& layer) {
   return std::string(activation_name(layer.activation));
 }
 
+int run_devices(const Common& common) {
+  print_line(common, "cpu", fmt::format("{}, {}", processor_name(), threads_text(threads())));
+  nlohmann::json all = nlohmann::json::array();
+  std::string why;
+  try {
+    const std::vector<DeviceInfo> devices = cuda_devices();
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      const DeviceInfo& device = devices[d];
+      print_line(common, fmt::format("cuda {}", d),
+                 fmt::format("{}, {} of {} free, {} multiprocessors, compute capability {}", device.name,
+                             short_bytes(device.free_bytes), short_bytes(device.memory_bytes),
+                             device.processors, device.capability));
+      all.push_back({{"name", device.name},
+                     {"memory_bytes", device.memory_bytes},
+                     {"free_bytes", device.free_bytes},
+                     {"multiprocessors", device.processors},
+                     {"compute_capability", device.capability}});
+    }
+  } catch (const Error& error) {
+    why = error.what();
+    print_line(common, "cuda", fmt::format("none: {}", why));
+  }
+  common.write_json({{"processor", processor_name()}, {"threads", threads()}, {"cuda", all}, {"why", why}});
+  return 0;
+}
+
 int run_info(InfoArguments& arguments, const Context& context) {
   arguments.common.prepare();
   const Common& common = arguments.common;
+  if (arguments.devices) return run_devices(common);
   if (arguments.model.path.empty()) {
     print_line(common, "filigree", version());
     print_line(common, "processor", processor_name());
@@ -123,6 +150,7 @@ Run add_info(CLI::App& app) {
   CLI::App* command = app.add_subcommand("info", "what is in a model, or, without one, what machine this is");
   arguments->model.add_to(*command);
   command->add_flag("--all", arguments->all, "list every layer");
+  command->add_flag("--devices", arguments->devices, "the devices that --device can name");
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_info(*arguments, context); };
 }

@@ -14,6 +14,7 @@ namespace {
 
 struct PredictArguments {
   Common common;
+  DeviceArguments device;
   ModelArguments model;
   std::string input, out;
   bool raw = false;
@@ -23,6 +24,7 @@ struct PredictArguments {
 int run_predict(PredictArguments& arguments, const Context& context) {
   Common& common = arguments.common;
   common.prepare();
+  arguments.device.prepare();
   if (arguments.out == "-") common.quiet = true;  // the predictions alone, for the next program in the pipe
   const std::string out = output_file(arguments.out);
   const Network network = arguments.model.load();
@@ -62,6 +64,7 @@ Run add_predict(CLI::App& app) {
       ->type_name("FILE");
   command->add_flag("--raw", arguments->raw, "the network's outputs instead of probabilities");
   add_exit_threshold(*command, arguments->exit_threshold);
+  arguments->device.add_to(*command);
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_predict(*arguments, context); };
 }

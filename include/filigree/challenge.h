@@ -12,6 +12,11 @@
 namespace filigree {
 
 enum class Engine { plain, compiled };
+// Who computes a layer on a CUDA device: our kernel, or one of the baselines (docs/GPU.md). Baselines run
+// plain.
+enum class DeviceKernel { fused, tiled, spmm, spgemm, spgemm_kept };
+inline constexpr std::array<std::string_view, 5> kDeviceKernelNames = {"fused", "tiled", "spmm", "spgemm",
+                                                                       "spgemm-kept"};
 enum class Check { automatic, full, none };
 
 struct ChallengeInputs {
@@ -28,6 +33,7 @@ struct ChallengeOptions {
   Engine engine = Engine::compiled;
   bool filter = true;
   bool merge_rows = true;
+  DeviceKernel kernel = DeviceKernel::fused;
   int repeat = 1;
   std::uint64_t memory_limit = 0;  // bytes; 0: three quarters of the machine's
   Check check = Check::automatic;
@@ -52,7 +58,7 @@ struct ChallengeResult {
   Offset settled_rows = 0;        // rows near the edge of rounding, settled in the plain order of summation
   std::vector<Offset> live_rows, distinct_rows;  // per layer
   std::uint64_t peak_memory_bytes = 0;
-  std::string processor;
+  std::string processor, device;  // device: "cpu", or that of set_device
 };
 
 // Throws std::invalid_argument on options that make no sense, Error on everything else that goes wrong.

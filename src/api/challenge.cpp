@@ -3,10 +3,12 @@
 #include <numeric>
 
 #include "api/challenge_setup.h"
+#include "api/device_choice.h"
 #include "base/error.h"
 #include "base/median.h"
 #include "base/parallel.h"
 #include "base/system.h"
+#include "filigree/runtime.h"
 #include "infer/reference.h"
 #include "io/challenge_files.h"
 
@@ -14,10 +16,15 @@ namespace filigree {
 
 ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer) {
   if (options.repeat < 1) throw std::invalid_argument(fmt::format("repeat {} times", options.repeat));
+  if (options.kernel != DeviceKernel::fused && options.engine == Engine::compiled)
+    throw std::invalid_argument(
+        fmt::format("the baseline {} computes a network as it is: choose --engine plain",
+                    kDeviceKernelNames[static_cast<std::size_t>(options.kernel)]));
   ChallengeResult result;
   result.engine = options.engine;
   result.threads = threads();
   result.processor = processor_name();
+  result.device = device_name();
 
   const std::uint64_t limit = memory_limit_or_default(options.memory_limit);
   const auto bits = static_cast<double>(options.source.inputs.value_or(1)) * options.source.neurons / 8;
@@ -50,6 +57,15 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   run_options.merge_rows = options.merge_rows;
   run_options.memory_limit = limit - input_bytes;
   run_options.bits = data.bits.bits.empty() ? nullptr : &data.bits;
+  const auto device = device_executor({static_cast<DeviceEngine>(options.kernel)});
+  if (device == nullptr && options.kernel != DeviceKernel::fused)
+    throw std::invalid_argument("a kernel is chosen for --device cuda, but this run is on the CPU");
+  if (device != nullptr) {
+    observer.report("prepare", 0, 1, "plans");
+    if (engine.plan.compiled != nullptr) device->prepare(*engine.plan.compiled);
+    device->prepare(*engine.plan.ordered);
+    run_options.device = device.get();
+  }
   CategoryResult found;
   for (int r = 0; r < options.repeat; ++r) {
     start = seconds_now();

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "api/device_choice.h"
 #include "api/network_impl.h"
 #include "api/plan_impl.h"
 #include "base/error.h"
@@ -72,7 +73,7 @@ InputRows sparse_rows(std::span<const float> dense, Index width) {
 bool better_sparse(const Plan::Impl& plan, std::span<const float> inputs) {
   constexpr Index kDeep = 16;
   constexpr std::size_t kLooks = 4096;
-  if (plan.layers == nullptr || plan.scaled() || !plan.layers->keeps_zero() ||
+  if (plan.layers == nullptr || plan.device != nullptr || plan.scaled() || !plan.layers->keeps_zero() ||
       plan.layers->layers() < kDeep || plan.input_map.columns() > static_cast<std::size_t>(kMaxInputColumns))
     return false;
   const std::size_t step = inputs.size() / kLooks + 1;
@@ -130,6 +131,9 @@ namespace {
 
 // As it is: for rows that go different ways.
 Plan routed_plan(const Network& network, double threshold) {
+  if (!chosen_devices().empty())
+    fail("{}: exits that rows leave by and mixtures of experts run on the CPU: use --device cpu",
+         network.describe());
   const Network::Impl& impl = network.impl();
   if (!impl.input_of.empty())
     fail("{}: a compiled network has neither exits nor mixtures", network.describe());
@@ -157,11 +161,13 @@ Plan compile(const Network& network, const Observer& observer, const PlanOptions
     return routed_plan(network, options.exit_threshold);
   CompiledNetwork compiled = compile_with_maps(network, observer);
   InputMap map(std::move(compiled.input_of), compiled.layers.front().inputs());
-  auto layers = plan_compiled(compiled, observer);
-  return Plan(std::make_shared<Plan::Impl>(
-      Plan::Impl{std::move(layers), nullptr, std::move(map), std::move(compiled.output_of),
+  auto plan = std::make_shared<Plan::Impl>(
+      Plan::Impl{plan_compiled(compiled, observer), nullptr, std::move(map), std::move(compiled.output_of),
                  std::move(compiled.output_constant), network.impl().input_mean, network.impl().input_scale,
-                 network.impl().exits.size()}));
+                 network.impl().exits.size()});
+  plan->device = device_executor();
+  if (plan->device != nullptr) plan->device->prepare(*plan->layers);
+  return Plan(std::move(plan));
 }
 
 Index Plan::inputs() const {

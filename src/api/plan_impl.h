@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "filigree/plan.h"
+#include "infer/device_executor.h"
 #include "infer/routed_run.h"
 #include "infer/row_run.h"
 
@@ -19,6 +20,8 @@ struct Plan::Impl {
   std::vector<float> input_mean, input_scale;  // see Model
   std::size_t exits = 0;                       // of the network, taken by none if the plan is not routed
   std::unique_ptr<AdaptiveRun> adaptive = std::make_unique<AdaptiveRun>();
+
+  std::shared_ptr<DeviceExecutor> device = {};  // null: the CPU
 
   Affine scaling() const { return {input_mean, input_scale}; }
   bool scaled() const { return !input_mean.empty() || !input_scale.empty(); }
@@ -41,6 +44,10 @@ struct Plan::Impl {
       return outputs;
     }
     if (work != nullptr) add_all(rows, *work);
+    if (device != nullptr) {
+      device->run_dense(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
+      return outputs;
+    }
     (*adaptive)(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
     return outputs;
   }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device/cuda.h"
 #include "filigree/vocabulary.h"
@@ -25,7 +26,10 @@ class CudaArray {
   explicit CudaArray(std::size_t size) : size_(size) {
     if (size == 0) return;
     void* memory = nullptr;
-    check_cuda(kAllocate(&memory, size * sizeof(T)), "allocating memory");
+    if (const cudaError_t error = kAllocate(&memory, size * sizeof(T)); error != cudaSuccess) {
+      cudaGetLastError();  // it would be told again by the next call that asks
+      check_cuda(error, ("allocating " + std::to_string(size * sizeof(T)) + " bytes").c_str());
+    }
     data_ = static_cast<T*>(memory);
   }
   CudaArray(CudaArray&& other) noexcept
@@ -46,6 +50,36 @@ class CudaArray {
  private:
   T* data_ = nullptr;
   std::size_t size_ = 0;
+};
+
+// A stream of the device that is current, and an event; both owned.
+class CudaStream {
+ public:
+  CudaStream() { check_cuda(cudaStreamCreate(&stream_), "making a stream"); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  ~CudaStream() { cudaStreamDestroy(stream_); }
+  operator cudaStream_t() const { return stream_; }
+  void wait(const char* what) const { check_cuda(cudaStreamSynchronize(stream_), what); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+class CudaEvent {
+ public:
+  CudaEvent() { check_cuda(cudaEventCreate(&event_), "making an event"); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  void record(cudaStream_t stream) { check_cuda(cudaEventRecord(event_, stream), "recording an event"); }
+  void wait() { check_cuda(cudaEventSynchronize(event_), "waiting for an event"); }
+  // What comes next in `stream` waits.
+  void hold(cudaStream_t stream) {
+    check_cuda(cudaStreamWaitEvent(stream, event_, 0), "waiting for an event");
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
 };
 
 inline cudaError_t allocate_on_device(void** memory, std::size_t bytes) {
@@ -76,6 +110,13 @@ class DeviceArray : public CudaArray<T, allocate_on_device, cudaFree> {
     if (host.empty()) return;
     check_cuda(cudaMemcpyAsync(host.data(), this->data(), host.size_bytes(), cudaMemcpyDeviceToHost, stream),
                "copying from the device");
+  }
+  // Waits.
+  std::vector<T> values(std::size_t count, cudaStream_t stream, const char* what) const {
+    std::vector<T> host(count);
+    copy_to(host, stream);
+    check_cuda(cudaStreamSynchronize(stream), what);
+    return host;
   }
   void set_zero(cudaStream_t stream) {
     if (this->size() > 0)

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "device/compact.h"
 #include "device/layer_kernel.h"
+#include "device/row_kernels.h"
 #include "device/test_stream.h"
 #include "device/tiled_kernel.h"
 #include "sparse/csr.h"
@@ -49,9 +49,7 @@ void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
   const float uniform = layer.uniform ? layer.weights.value[0] : 0.0f;
   const DeviceLayer on{{begin_d.data(), input_d.data(), static_cast<unsigned>(outputs)},
                        layer.uniform ? nullptr : value_d.data(),
-                       bias_d.data(),
-                       uniform,
-                       layer.cap};
+                       {bias_d.data(), layer.uniform ? uniform : 1.0f, Activation::relu, layer.cap, 0}};
   run_layer<kThreads>(on, x_d.data(), y_d.data(), rows, stride, live_d.data(), s.stream);
   const std::vector<float> y = on_host(y_d, s.stream);
   const std::vector<unsigned> live = on_host(live_d, s.stream);

@@ -1,5 +1,7 @@
 #include "device/layer_kernel.h"
 
+#include "device/activate.h"
+
 namespace filigree {
 
 namespace {
@@ -7,22 +9,38 @@ namespace {
 template <unsigned kThreads, bool kUniform>
 __global__ void __launch_bounds__(kThreads) layer_kernel(DeviceLayer layer, const float* x, float* y,
                                                          unsigned rows, std::size_t stride, unsigned* live) {
+  const LayerEpilogue& e = layer.epilogue;
   const std::size_t own = first_sample<kThreads>();
   bool lives[kRowsPerThread] = {};
-  walk_connections<kThreads, kUniform>(layer.connections, layer.value, x, stride,
-                                       [&](unsigned output, const float* sum) {
-                                         const float bias = layer.bias[output];
-                                         float* to = y + output * stride + own;
-                                         for (unsigned r = 0; r < kRowsPerThread; ++r) {
-                                           float z = (kUniform ? layer.uniform * sum[r] : sum[r]) + bias;
-                                           z = z > 0 ? z : 0.0f;
-                                           z = z < layer.cap ? z : layer.cap;
-                                           to[r * kThreads] = z;
-                                           lives[r] = lives[r] || z > 0;
-                                         }
-                                       });
+  walk_connections<kThreads, kUniform>(
+      layer.connections, layer.value, x, stride, [&](unsigned output, const float* sum) {
+        const float bias = e.bias[output];
+        float* to = y + output * stride + own;
+        for (unsigned r = 0; r < kRowsPerThread; ++r) {
+          const float z = device_activation(e.activation, e.cap, e.slope, e.scale * sum[r] + bias);
+          to[r * kThreads] = z;
+          lives[r] = lives[r] || z != 0;
+        }
+      });
   for (unsigned r = 0; r < kRowsPerThread; ++r)
     if (lives[r] && own + r * kThreads < rows) atomicMax(live + own + r * kThreads, 1u);
+}
+
+// A thread walks down kOutputsPerBlock outputs of a row.
+template <unsigned kThreads>
+__global__ void __launch_bounds__(kThreads) finish_kernel(LayerEpilogue e, unsigned outputs, float* y,
+                                                          unsigned rows, std::size_t stride, unsigned* live) {
+  const unsigned row = blockIdx.x * kThreads + threadIdx.x;
+  if (row >= rows) return;
+  const unsigned first = blockIdx.y * kOutputsPerBlock;
+  const unsigned end = first + kOutputsPerBlock < outputs ? first + kOutputsPerBlock : outputs;
+  bool lives = false;
+  for (unsigned output = first; output < end; ++output) {
+    float& at = y[output * stride + row];
+    at = device_activation(e.activation, e.cap, e.slope, e.scale * at + e.bias[output]);
+    lives = lives || at != 0;
+  }
+  if (lives) atomicMax(live + row, 1u);
 }
 
 }  // namespace
@@ -36,9 +54,15 @@ void run_layer(const DeviceLayer& layer, const float* x, float* y, unsigned rows
          stride, live);
 }
 
-template void run_layer<32>(const DeviceLayer&, const float*, float*, unsigned, std::size_t, unsigned*,
-                            cudaStream_t);
-template void run_layer<128>(const DeviceLayer&, const float*, float*, unsigned, std::size_t, unsigned*,
-                             cudaStream_t);
+template <unsigned kThreads>
+void finish_layer(const LayerEpilogue& epilogue, unsigned outputs, float* y, unsigned rows,
+                  std::size_t stride, unsigned* live, cudaStream_t stream) {
+  if (rows == 0 || outputs == 0) return;
+  const dim3 grid((rows + kThreads - 1) / kThreads, (outputs + kOutputsPerBlock - 1) / kOutputsPerBlock);
+  launch({grid, dim3(kThreads), stream}, finish_kernel<kThreads>, epilogue, outputs, y, rows, stride, live);
+}
+
+FILIGREE_LAYER(, 32);
+FILIGREE_LAYER(, 128);
 
 }  // namespace filigree

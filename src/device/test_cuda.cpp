@@ -107,8 +107,12 @@ std::vector<Region>& shared_regions() {
   return regions;
 }
 
-std::map<void*, std::size_t>& allocations() {
-  static std::map<void*, std::size_t> all;
+struct Allocation {
+  std::size_t bytes = 0;
+  bool on_device = false;
+};
+std::map<void*, Allocation>& allocations() {
+  static std::map<void*, Allocation> all;
   return all;
 }
 
@@ -270,41 +274,92 @@ using filigree::EmulatedFault;
 namespace emulated = filigree::emulated;
 
 // NOLINTBEGIN: CUDA's names.
+namespace {
+
+// A number of FILIGREE_EMULATED.
+std::size_t setting(const char* name, std::size_t otherwise) {
+  const char* all = std::getenv("FILIGREE_EMULATED");
+  if (all == nullptr) return otherwise;
+  const std::string text = all, key = std::string(name) + "=";
+  const std::size_t at = text.find(key);
+  return at == std::string::npos ? otherwise : std::stoull(text.substr(at + key.size()));
+}
+
+std::size_t allocated = 0;
+
+}  // namespace
+
 const char* cudaGetErrorString(cudaError_t error) {
-  return error == cudaSuccess                 ? "no error"
-         : error == cudaErrorMemoryAllocation ? "out of memory"
-                                              : "invalid argument";
+  switch (error) {
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    default:
+      return "invalid argument";
+  }
 }
 cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+cudaError_t cudaGetDeviceCount(int* count) {  // as CUDA does, it leaves the count alone where it fails
+  if (setting("driver", 1) == 0) return cudaErrorInsufficientDriver;
+  const std::size_t devices = setting("devices", 1);
+  if (devices == 0) return cudaErrorNoDevice;
+  *count = static_cast<int>(devices);
   return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  return device >= 0 && static_cast<std::size_t>(device) < setting("devices", 1) ? cudaSuccess
+                                                                                 : cudaErrorInvalidValue;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  *properties = {};
+  std::strcpy(properties->name, "emulated");
+  properties->multiProcessorCount = 1;
+  return cudaSetDevice(device);
 }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *free = *total = std::size_t{1} << 30;
+  *total = setting("memory", std::size_t{1} << 30);
+  *free = *total > allocated ? *total - allocated : 0;
   return cudaSuccess;
 }
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+namespace {
+
+cudaError_t allocate(void** memory, std::size_t bytes, bool on_device) {
+  std::size_t free = 0, total = 0;
+  cudaMemGetInfo(&free, &total);
+  if (on_device && bytes > free) return cudaErrorMemoryAllocation;
   *memory = std::malloc(bytes);
   if (*memory == nullptr && bytes > 0) return cudaErrorMemoryAllocation;
   std::memset(*memory, emulated::kUnset, bytes);
-  emulated::allocations()[*memory] = bytes;
+  emulated::allocations()[*memory] = {bytes, on_device};
+  if (on_device) allocated += bytes;
   return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  return allocate(memory, bytes, true);
+}
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  return allocate(memory, bytes, false);
 }
 cudaError_t cudaFree(void* memory) {
   if (memory == nullptr) return cudaSuccess;
   cudaDeviceSynchronize();  // as it does
   const auto found = emulated::allocations().find(memory);
   if (found == emulated::allocations().end()) throw EmulatedFault("memory is freed that is not allocated");
-  std::memset(memory, emulated::kUnset, found->second);
+  std::memset(memory, emulated::kUnset, found->second.bytes);
+  if (found->second.on_device) allocated -= found->second.bytes;
   emulated::allocations().erase(found);
   std::free(memory);
   return cudaSuccess;
-}
-cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
-  return cudaMalloc(memory, bytes);
 }
 cudaError_t cudaFreeHost(void* memory) {
   return cudaFree(memory);
@@ -358,6 +413,14 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
   // Whoever reads the target before it has waited for the stream is to notice.
   if (kind == cudaMemcpyDeviceToHost) std::memset(to, emulated::kUnset, bytes);
   emulated::enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+  for (std::size_t r = 0; r < height; ++r)
+    cudaMemcpyAsync(static_cast<char*>(to) + r * to_pitch, static_cast<const char*>(from) + r * from_pitch,
+                    width, kind, stream);
   return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {

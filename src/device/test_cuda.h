@@ -7,6 +7,9 @@
 // every byte: a NaN, or a very large number. What a GPU would leave undefined or hang at is an EmulatedFault
 // with a message. What it cannot show: speed, warps that run in step, memory order weaker than the host's,
 // coalescing, spills.
+//
+// FILIGREE_EMULATED="devices=2 memory=1000000" in the environment says what there is (1 device with 1 GiB);
+// "driver=0" that there is no driver.
 #pragma once
 
 #include <atomic>
@@ -42,9 +45,16 @@ enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorNoDevice = 100,
   cudaErrorNotReady = 600
 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+  cudaMemcpyDefault = 4
+};
 
 namespace filigree::emulated {
 class Stream;
@@ -64,6 +74,12 @@ using cudaEvent_t = filigree::emulated::Event*;
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
 cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaSetDevice(int device);
+struct cudaDeviceProp {
+  char name[256];
+  int multiProcessorCount, major, minor;
+};
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaMalloc(void** memory, std::size_t bytes);
 cudaError_t cudaFree(void* memory);
@@ -80,6 +96,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream);
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream);
 
 // Every thread of the block comes here before any goes on. All by the same call.

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "infer/device_executor.h"
 #include "infer/panel_layer.h"
 #include "infer/panel_store.h"
 #include "kernels/count_bits.h"
@@ -302,12 +303,11 @@ Segment fetch(const PlanSource& plan, Index first, Index end, std::size_t bytes)
   return segment;
 }
 
-// Equal rows are looked for after 16, 32, 64, … layers: rows grow alike with depth.
 Index merge_point_after(Index layer, Index layers, bool merge) {
   if (!merge) return layers;
-  Index point = 16;
-  while (point <= layer) point *= 2;
-  return std::min(point, layers);
+  Index point = layer + 1;
+  while (point < layers && !is_merge_point(point)) ++point;
+  return point;
 }
 
 // A layer's rows may retire if all that follow keep saturated rows saturated.
@@ -325,8 +325,18 @@ std::vector<char> retiring_layers(const PlanSource& plan, bool enabled) {
 
 }  // namespace
 
+bool is_merge_point(Index layers_done) {
+  return layers_done >= 16 && std::has_single_bit(static_cast<std::uint32_t>(layers_done));
+}
+
+Index standing_for(const std::vector<Index>& absorbed_by, Index row) {
+  while (absorbed_by[static_cast<std::size_t>(row)] >= 0) row = absorbed_by[static_cast<std::size_t>(row)];
+  return row;
+}
+
 RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const Index> input_of,
               std::span<const Index> rows, const RunOptions& options, const Observer& observer) {
+  if (options.device != nullptr) return options.device->run(plan, inputs, input_of, rows, options, observer);
   const Index layers = options.depth > 0 ? std::min(options.depth, plan.layers()) : plan.layers();
   assert(input_of.empty() ? inputs.cols == plan.inputs()
                           : input_of.size() == static_cast<std::size_t>(inputs.cols));
@@ -394,14 +404,9 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
     }
   }
 
-  // A row that was absorbed ends as the one that stands for it. Chains lead to rows merged later, so each
-  // link is followed to its end.
   RunResult result;
   const auto collect = [&](Index row) {
-    Index stands = row;
-    while (absorbed_by[static_cast<std::size_t>(stands)] >= 0)
-      stands = absorbed_by[static_cast<std::size_t>(stands)];
-    if (alive[static_cast<std::size_t>(stands)]) result.live.push_back(row);
+    if (alive[static_cast<std::size_t>(standing_for(absorbed_by, row))]) result.live.push_back(row);
   };
   if (rows.empty()) {
     for (Index row = 0; row < inputs.rows; ++row) collect(row);

@@ -14,12 +14,15 @@ namespace filigree {
 // Which way rounding is allowed to err: `below` and `above` give bounds on what any order of summation gives.
 enum class Bracket { none, below, above };
 
+class DeviceExecutor;
+
 struct RunOptions {
   bool filter = true;       // drop rows that are zero and stay so
   bool merge_rows = false;  // compute equal rows once, and retire rows that are saturated for good
   Bracket bracket = Bracket::none;
-  Index depth = 0;                  // only the first so many layers; 0: all
-  const BitPanels* bits = nullptr;  // the same inputs as bits, if at hand: runs of all rows read these
+  Index depth = 0;                   // only the first so many layers; 0: all
+  const BitPanels* bits = nullptr;   // the same inputs as bits, if at hand: runs of all rows read these
+  DeviceExecutor* device = nullptr;  // who runs it, in the place of the CPU; `output` must be empty then
   std::size_t memory_limit = std::size_t{16} << 30;  // for streamed layers and the rows between segments
   // Where each row's last activations go (row number, panel, lane), if wanted. Called from several threads;
   // rows that died are not reported. Switches retiring and merging of rows off, because each row's values are
@@ -37,5 +40,11 @@ struct RunResult {
 // `rows`: which rows of `inputs` to run, ascending; empty span: all.
 RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const Index> input_of,
               std::span<const Index> rows, const RunOptions& options, const Observer& observer);
+
+// What executors share. Equal rows are looked for after 16, 32, 64, … layers: rows grow alike with depth.
+bool is_merge_point(Index layers_done);
+// A row that was absorbed ends as the one that stands for it. Chains lead to rows merged later, so each link
+// is followed to its end.
+Index standing_for(const std::vector<Index>& absorbed_by, Index row);
 
 }  // namespace filigree
