@@ -1,14 +1,18 @@
 #include "device/train_kernels.h"
 
 #include <cmath>
+#include <limits>
+
+#include "device/activate.h"
 
 namespace filigree {
 
 namespace {
 
-constexpr unsigned kThreads = kDeviceThreads, kWarp = 32, kWarps = kThreads / kWarp;
+constexpr unsigned kWarp = 32;
+constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
-template <DeviceEpilogue kEpilogue>
+template <unsigned kThreads, DeviceEpilogue kEpilogue>
 __global__ void __launch_bounds__(kThreads)
     multiply_kernel(DevicePattern w, const float* value, const float* bias, const float* gate, const float* x,
                     float* y, std::size_t stride) {
@@ -26,7 +30,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // The sum of a number of each lane, in lane 0.
-__device__ __forceinline__ float sum_of_warp(float value) {
+template <typename T>
+__device__ __forceinline__ T sum_of_warp(T value) {
   for (unsigned by = kWarp / 2; by > 0; by /= 2) value += __shfl_down_sync(kFullWarp, value, by);
   return value;
 }
@@ -34,6 +39,7 @@ __device__ __forceinline__ float sum_of_warp(float value) {
 // A block for each row, a warp for each connection in turn; lanes share the samples out. The row's own
 // samples come from the first cache after the first connection: 4 bytes a connection and sample from beyond
 // it.
+template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
     gradient_kernel(DevicePattern w, const float* a, const float* b, unsigned samples, std::size_t stride,
                     float* gradient) {
@@ -41,7 +47,8 @@ __global__ void __launch_bounds__(kThreads)
   for (unsigned row = blockIdx.x; row < w.rows; row += gridDim.x) {
     const float* own = a + row * stride;
     const unsigned end = w.begin[row + 1];
-    for (unsigned e = w.begin[row] + warp; e < end; e += kWarps) {  // the same for all lanes of a warp
+    for (unsigned e = w.begin[row] + warp; e < end;
+         e += (kThreads / kWarp)) {  // the same for all lanes of a warp
       const float* other = b + w.column[e] * stride;
       float sum = 0;
       for (unsigned s = lane; s < samples; s += kWarp) sum += own[s] * other[s];
@@ -51,10 +58,12 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
     row_sum_kernel(const float* a, unsigned rows, unsigned samples, std::size_t stride, float* sums) {
   const unsigned lane = threadIdx.x % kWarp;
-  for (unsigned row = blockIdx.x * kWarps + threadIdx.x / kWarp; row < rows; row += gridDim.x * kWarps) {
+  for (unsigned row = blockIdx.x * (kThreads / kWarp) + threadIdx.x / kWarp; row < rows;
+       row += gridDim.x * (kThreads / kWarp)) {
     float sum = 0;
     for (unsigned s = lane; s < samples; s += kWarp) sum += a[row * stride + s];
     sum = sum_of_warp(sum);
@@ -63,6 +72,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // A thread for each sample: neighbouring threads read neighbouring samples of a class.
+template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
     loss_kernel(DeviceLoss how, const float* y, const unsigned* label, unsigned samples, std::size_t stride,
                 float* delta, float* sample_loss, unsigned* correct) {
@@ -104,7 +114,7 @@ __global__ void __launch_bounds__(kThreads)
   correct[b] = best == own ? 1 : 0;
 }
 
-template <Optimizer kOptimizer>
+template <unsigned kThreads, Optimizer kOptimizer>
 __global__ void __launch_bounds__(kThreads)
     descend_kernel(DescentRates r, std::size_t count, float* value, const float* gradients, float* first,
                    float* second) {
@@ -131,17 +141,102 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
-    drop_out_kernel(std::uint32_t key, std::uint32_t threshold, float scale, float* x, std::size_t count) {
-  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
-       i += std::size_t{gridDim.x} * kThreads) {
-    std::uint32_t number = static_cast<std::uint32_t>(i / 32 * 16 + i % 16) ^ key;
+    drop_out_kernel(DevicePanels panels, std::uint32_t threshold, float scale, float* x, std::size_t stride,
+                    std::size_t count) {
+  for (std::size_t at = std::size_t{blockIdx.x} * kThreads + threadIdx.x; at < count;
+       at += std::size_t{gridDim.x} * kThreads) {
+    const std::size_t neuron = at / stride, sample = at % stride;
+    const std::size_t i = neuron * panels.panel + panels.lane[sample / 32] + sample % 32;  // in its panel
+    std::uint32_t number = static_cast<std::uint32_t>(i / 32 * 16 + i % 16) ^ panels.key[sample / 32];
     number = (number ^ number >> 16) * 0x7feb352du;
     number = (number ^ number >> 15) * 0x846ca68bu;
     number ^= number >> 16;
     const std::uint32_t half = i % 32 < 16 ? number & 0xffff : number >> 16;
-    x[i] = half < threshold ? 0.0f : x[i] * scale;
+    x[at] = half < threshold ? 0.0f : x[at] * scale;
   }
+}
+
+template <unsigned kThreads>
+__global__ void __launch_bounds__(kThreads)
+    activate_kernel(Activation activation, float slope, float* x, std::size_t count) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * kThreads)
+    x[i] = device_activation(activation, kNoLimit, slope, x[i]);
+}
+
+template <unsigned kThreads>
+__global__ void __launch_bounds__(kThreads)
+    derivative_kernel(Activation activation, float slope, const float* all_y, float factor, const float* sum,
+                      float* delta, std::size_t count) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * kThreads) {
+    const float y = factor * all_y[i];
+    float slope_here = 1;
+    if (activation == Activation::relu) slope_here = y > 0 ? 1.0f : 0.0f;
+    if (activation == Activation::leaky_relu) slope_here = (sum != nullptr ? sum[i] : y) > 0 ? 1.0f : slope;
+    if (activation == Activation::sigmoid) slope_here = y * (1 - y);
+    if (activation == Activation::tanh) slope_here = 1 - y * y;
+    delta[i] *= slope_here;
+  }
+}
+
+template <unsigned kThreads>
+__global__ void __launch_bounds__(kThreads)
+    gather_kernel(const float* from, const unsigned* order, float* to, std::size_t count) {
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * kThreads)
+    to[i] = from[order[i]];
+}
+
+template <unsigned kThreads>
+__global__ void __launch_bounds__(kThreads)
+    square_kernel(const float* values, std::size_t count, double* partial) {
+  FILIGREE_SHARED(double, of_warp, (kThreads / kWarp));
+  double sum = 0;
+  for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * kThreads)
+    sum += double{values[i]} * double{values[i]};
+  sum = sum_of_warp(sum);
+  if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (unsigned w = 1; w < (kThreads / kWarp); ++w) sum += of_warp[w];
+  partial[blockIdx.x] = sum;
+}
+
+// A block takes 32 features of 32 samples through shared memory: read along rows, written along samples.
+template <unsigned kThreads>
+__global__ void __launch_bounds__(kThreads) load_kernel(DeviceRows data, unsigned features, const int* row,
+                                                        unsigned samples, float* x, std::size_t stride) {
+  FILIGREE_SHARED(float, held, kWarp*(kWarp + 1));
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned first_feature = blockIdx.y * kWarp, first_sample = blockIdx.x * kWarp;
+  for (unsigned b = warp; b < kWarp; b += (kThreads / kWarp)) {
+    const unsigned feature = first_feature + lane;
+    float value = 0;
+    if (feature < features && first_sample + b < samples) {
+      const std::size_t at = static_cast<std::size_t>(row[first_sample + b]) * features + feature;
+      value = data.bytes != nullptr ? static_cast<float>(data.bytes[at]) : data.floats[at];
+      if (data.mean != nullptr) value -= data.mean[feature * data.mean_step];
+      if (data.scale != nullptr) value *= data.scale[feature * data.scale_step];
+    }
+    held[lane * (kWarp + 1) + b] = value;
+  }
+  __syncthreads();
+  for (unsigned f = warp; f < kWarp && first_feature + f < features; f += (kThreads / kWarp))
+    x[(first_feature + f) * stride + first_sample + lane] = held[f * (kWarp + 1) + lane];
+}
+
+// A thread for each sample of sparse rows.
+template <unsigned kThreads>
+__global__ void __launch_bounds__(kThreads)
+    load_sparse_kernel(DeviceRows data, const int* row, unsigned samples, float* x, std::size_t stride) {
+  const unsigned b = blockIdx.x * kThreads + threadIdx.x;
+  if (b >= samples) return;
+  for (long long e = data.row_begin[row[b]]; e < data.row_begin[row[b] + 1]; ++e)
+    x[static_cast<std::size_t>(data.column[e]) * stride + b] = data.value[e];
 }
 
 // Blocks for `work` things of which a block does `each` at a time: no more than a device keeps busy.
@@ -153,57 +248,114 @@ unsigned blocks_for(std::size_t work, std::size_t each) {
 
 }  // namespace
 
-void multiply(const DevicePattern& w, const float* value, const float* bias, DeviceEpilogue epilogue,
-              const float* gate, const float* x, float* y, unsigned samples, std::size_t stride,
-              cudaStream_t stream) {
+template <unsigned kThreads>
+void TrainKernels<kThreads>::multiply(const DevicePattern& w, const float* value, const float* bias,
+                                      DeviceEpilogue epilogue, const float* gate, const float* x, float* y,
+                                      unsigned samples, std::size_t stride, cudaStream_t stream) {
   if (samples == 0 || w.rows == 0) return;
-  const auto kernel = epilogue == DeviceEpilogue::relu   ? multiply_kernel<DeviceEpilogue::relu>
-                      : epilogue == DeviceEpilogue::gate ? multiply_kernel<DeviceEpilogue::gate>
-                                                         : multiply_kernel<DeviceEpilogue::none>;
+  const auto kernel = epilogue == DeviceEpilogue::relu   ? multiply_kernel<kThreads, DeviceEpilogue::relu>
+                      : epilogue == DeviceEpilogue::gate ? multiply_kernel<kThreads, DeviceEpilogue::gate>
+                                                         : multiply_kernel<kThreads, DeviceEpilogue::none>;
   launch({walk_grid(w, samples, kThreads), dim3(kThreads), stream}, kernel, w, value, bias, gate, x, y,
          stride);
 }
 
-void add_gradients(const DevicePattern& w, const float* a, const float* b, unsigned samples,
-                   std::size_t stride, float* gradient, cudaStream_t stream) {
+template <unsigned kThreads>
+void TrainKernels<kThreads>::add_gradients(const DevicePattern& w, const float* a, const float* b,
+                                           unsigned samples, std::size_t stride, float* gradient,
+                                           cudaStream_t stream) {
   if (w.rows == 0) return;
-  launch({dim3(blocks_for(w.rows, 1)), dim3(kThreads), stream}, gradient_kernel, w, a, b, samples, stride,
-         gradient);
+  launch({dim3(blocks_for(w.rows, 1)), dim3(kThreads), stream}, gradient_kernel<kThreads>, w, a, b, samples,
+         stride, gradient);
 }
 
-void add_row_sums(const float* a, unsigned rows, unsigned samples, std::size_t stride, float* sum,
-                  cudaStream_t stream) {
+template <unsigned kThreads>
+void TrainKernels<kThreads>::add_row_sums(const float* a, unsigned rows, unsigned samples, std::size_t stride,
+                                          float* sum, cudaStream_t stream) {
   if (rows == 0) return;
-  launch({dim3(blocks_for(rows, kWarps)), dim3(kThreads), stream}, row_sum_kernel, a, rows, samples, stride,
-         sum);
+  launch({dim3(blocks_for(rows, (kThreads / kWarp))), dim3(kThreads), stream}, row_sum_kernel<kThreads>, a,
+         rows, samples, stride, sum);
 }
 
-void start_back(const DeviceLoss& loss, const float* y, const unsigned* label, unsigned samples,
-                std::size_t stride, float* delta, float* sample_loss, unsigned* correct,
-                cudaStream_t stream) {
+template <unsigned kThreads>
+void TrainKernels<kThreads>::start_back(const DeviceLoss& loss, const float* y, const unsigned* label,
+                                        unsigned samples, std::size_t stride, float* delta,
+                                        float* sample_loss, unsigned* correct, cudaStream_t stream) {
   if (stride == 0 || loss.classes == 0) return;
   const dim3 grid(static_cast<unsigned>((stride + kThreads - 1) / kThreads));
-  launch({grid, dim3(kThreads), stream}, loss_kernel, loss, y, label, samples, stride, delta, sample_loss,
-         correct);
+  launch({grid, dim3(kThreads), stream}, loss_kernel<kThreads>, loss, y, label, samples, stride, delta,
+         sample_loss, correct);
 }
 
-void descend(Optimizer optimizer, const DescentRates& rates, std::size_t count, float* value,
-             const float* gradient, float* first, float* second, cudaStream_t stream) {
+template <unsigned kThreads>
+void TrainKernels<kThreads>::descend(Optimizer optimizer, const DescentRates& rates, std::size_t count,
+                                     float* value, const float* gradient, float* first, float* second,
+                                     cudaStream_t stream) {
   if (count == 0) return;
-  const auto kernel = optimizer == Optimizer::sgd        ? descend_kernel<Optimizer::sgd>
-                      : optimizer == Optimizer::nesterov ? descend_kernel<Optimizer::nesterov>
-                      : optimizer == Optimizer::adam     ? descend_kernel<Optimizer::adam>
-                                                         : descend_kernel<Optimizer::adamw>;
+  const auto kernel = optimizer == Optimizer::sgd        ? descend_kernel<kThreads, Optimizer::sgd>
+                      : optimizer == Optimizer::nesterov ? descend_kernel<kThreads, Optimizer::nesterov>
+                      : optimizer == Optimizer::adam     ? descend_kernel<kThreads, Optimizer::adam>
+                                                         : descend_kernel<kThreads, Optimizer::adamw>;
   launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, kernel, rates, count, value, gradient,
          first, second);
 }
 
-void drop_out(std::uint32_t key, double rate, float* x, std::size_t count, cudaStream_t stream) {
+template <unsigned kThreads>
+void TrainKernels<kThreads>::drop_out(const DevicePanels& panels, double rate, float* x, unsigned neurons,
+                                      std::size_t stride, cudaStream_t stream) {
+  const std::size_t count = neurons * stride;
   if (count == 0) return;
   const auto threshold = static_cast<std::uint32_t>(std::lround(rate * 65536));
   const auto scale = static_cast<float>(1 / (1 - threshold / 65536.0));
-  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, drop_out_kernel, key, threshold, scale,
-         x, count);
+  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, drop_out_kernel<kThreads>, panels,
+         threshold, scale, x, stride, count);
 }
+
+template <unsigned kThreads>
+void TrainKernels<kThreads>::activate(Activation activation, float slope, float* x, std::size_t count,
+                                      cudaStream_t stream) {
+  if (count == 0 || activation == Activation::identity) return;
+  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, activate_kernel<kThreads>, activation,
+         slope, x, count);
+}
+
+template <unsigned kThreads>
+void TrainKernels<kThreads>::multiply_by_derivative(Activation activation, float slope, const float* y,
+                                                    float factor, const float* sum, float* delta,
+                                                    std::size_t count, cudaStream_t stream) {
+  if (count == 0 || activation == Activation::identity) return;
+  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, derivative_kernel<kThreads>, activation,
+         slope, y, factor, sum, delta, count);
+}
+
+template <unsigned kThreads>
+void TrainKernels<kThreads>::gather(const float* from, const unsigned* order, float* to, std::size_t count,
+                                    cudaStream_t stream) {
+  if (count == 0) return;
+  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, gather_kernel<kThreads>, from, order,
+         to, count);
+}
+
+template <unsigned kThreads>
+void TrainKernels<kThreads>::sum_squares(const float* values, std::size_t count, double* partial,
+                                         cudaStream_t stream) {
+  launch({dim3(kSquareBlocks), dim3(kThreads), stream}, square_kernel<kThreads>, values, count, partial);
+}
+
+template <unsigned kThreads>
+void TrainKernels<kThreads>::load_rows(const DeviceRows& data, unsigned features, const int* row,
+                                       unsigned samples, float* x, std::size_t stride, cudaStream_t stream) {
+  if (samples == 0) return;
+  if (data.row_begin != nullptr) {
+    launch({dim3((samples + kThreads - 1) / kThreads), dim3(kThreads), stream}, load_sparse_kernel<kThreads>,
+           data, row, samples, x, stride);
+    return;
+  }
+  const dim3 grid(static_cast<unsigned>(stride / kWarp), (features + kWarp - 1) / kWarp);
+  launch({grid, dim3(kThreads), stream}, load_kernel<kThreads>, data, features, row, samples, x, stride);
+}
+
+template struct TrainKernels<32>;
+template struct TrainKernels<128>;
 
 }  // namespace filigree

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "device/growth_kernels.h"
 #include "device/test_stream.h"
+#include "kernels/activation.h"
 #include "kernels/dropout.h"
 #include "sparse/pattern.h"
 #include "sparse/test_matrices.h"
@@ -16,7 +18,7 @@
 namespace filigree {
 namespace {
 
-constexpr std::size_t kStride = std::size_t{kDeviceThreads} * kRowsPerThread;
+constexpr std::size_t kStride = 512;  // of whole blocks of 32 and of 128 threads
 
 std::vector<float> random_values(std::size_t count, Random& random) {
   std::vector<float> values(count);
@@ -52,10 +54,17 @@ struct Shape {
   double density;
   unsigned samples;
 };
+template <typename Threads>
+class TrainKernelsTest : public testing::Test {};
+using BlockSizes =
+    testing::Types<std::integral_constant<unsigned, 32>, std::integral_constant<unsigned, 128>>;
+TYPED_TEST_SUITE(TrainKernelsTest, BlockSizes, );
+
 const Shape kShapes[] = {
     {1, 1, 1.0, 1}, {40, 33, 0.3, 130}, {70, 20, 0.05, 512}, {5, 300, 0.8, 37}, {33, 10, 0.0, 5}};
 
-TEST(DeviceMultiply, AgreesWithPlainLoops) {
+TYPED_TEST(TrainKernelsTest, ProductsAgreeWithPlainLoops) {
+  using Kernels = TrainKernels<TypeParam::value>;
   for (const Shape& shape : kShapes) {
     for (const DeviceEpilogue epilogue : {DeviceEpilogue::none, DeviceEpilogue::relu, DeviceEpilogue::gate}) {
       for (const bool biased : {true, false}) {
@@ -68,8 +77,8 @@ TEST(DeviceMultiply, AgreesWithPlainLoops) {
         const auto x_d = on_device(x, s.stream), gate_d = on_device(gate, s.stream),
                    bias_d = on_device(bias, s.stream);
         DeviceArray<float> y_d(rows * kStride);
-        multiply(w.pattern(), w.value.data(), biased ? bias_d.data() : nullptr, epilogue, gate_d.data(),
-                 x_d.data(), y_d.data(), shape.samples, kStride, s.stream);
+        Kernels::multiply(w.pattern(), w.value.data(), biased ? bias_d.data() : nullptr, epilogue,
+                          gate_d.data(), x_d.data(), y_d.data(), shape.samples, kStride, s.stream);
         const auto y = on_host(y_d, s.stream);
         std::vector<double> expected(rows * kStride), magnitude(rows * kStride, 1e-3);
         for (std::size_t i = 0; i < expected.size(); ++i)
@@ -93,7 +102,8 @@ TEST(DeviceMultiply, AgreesWithPlainLoops) {
   }
 }
 
-TEST(DeviceGradients, AgreeWithPlainLoops) {
+TYPED_TEST(TrainKernelsTest, GradientsAgreeWithPlainLoops) {
+  using Kernels = TrainKernels<TypeParam::value>;
   for (const Shape& shape : kShapes) {
     const TestStream s;
     Random random(3);
@@ -105,8 +115,10 @@ TEST(DeviceGradients, AgreeWithPlainLoops) {
                sums_before = random_values(rows, random);
     const auto a_d = on_device(a, s.stream), b_d = on_device(b, s.stream);
     auto gradient_d = on_device(before, s.stream), sums_d = on_device(sums_before, s.stream);
-    add_gradients(w.pattern(), a_d.data(), b_d.data(), shape.samples, kStride, gradient_d.data(), s.stream);
-    add_row_sums(a_d.data(), static_cast<unsigned>(rows), shape.samples, kStride, sums_d.data(), s.stream);
+    Kernels::add_gradients(w.pattern(), a_d.data(), b_d.data(), shape.samples, kStride, gradient_d.data(),
+                           s.stream);
+    Kernels::add_row_sums(a_d.data(), static_cast<unsigned>(rows), shape.samples, kStride, sums_d.data(),
+                          s.stream);
     const auto gradient = on_host(gradient_d, s.stream), sums = on_host(sums_d, s.stream);
     w.for_each([&](std::size_t r, std::size_t c, std::size_t e) {
       double sum = double{before[e]}, magnitude = std::fabs(sum);
@@ -125,7 +137,8 @@ TEST(DeviceGradients, AgreeWithPlainLoops) {
   }
 }
 
-TEST(DeviceLosses, AreTheSlopesOfTheirLosses) {
+TYPED_TEST(TrainKernelsTest, LossesAreTheSlopesOfTheirLosses) {
+  using Kernels = TrainKernels<TypeParam::value>;
   for (const Loss kind : {Loss::cross_entropy, Loss::mse}) {
     for (const unsigned samples : {1u, 100u, 512u}) {
       const TestStream s;
@@ -140,8 +153,8 @@ TEST(DeviceLosses, AreTheSlopesOfTheirLosses) {
       const auto label_d = on_device(label, s.stream);
       DeviceArray<float> delta_d(y.size()), loss_d(samples);
       DeviceArray<unsigned> correct_d(samples);
-      start_back({kind, kClasses, 0.1f, 0.25f}, y_d.data(), label_d.data(), samples, kStride, delta_d.data(),
-                 loss_d.data(), correct_d.data(), s.stream);
+      Kernels::start_back({kind, kClasses, 0.1f, 0.25f}, y_d.data(), label_d.data(), samples, kStride,
+                          delta_d.data(), loss_d.data(), correct_d.data(), s.stream);
       const auto delta = on_host(delta_d, s.stream), loss = on_host(loss_d, s.stream);
       const auto correct = on_host(correct_d, s.stream);
       for (std::size_t b = 0; b < kStride; ++b) {
@@ -169,7 +182,8 @@ TEST(DeviceLosses, AreTheSlopesOfTheirLosses) {
   }
 }
 
-TEST(DeviceDescent, HasTheBitsOfTheCpu) {
+TYPED_TEST(TrainKernelsTest, DescentHasTheBitsOfTheCpu) {
+  using Kernels = TrainKernels<TypeParam::value>;
   for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw}) {
     for (const std::size_t count : {1, 129, 5000}) {
       const TestStream s;
@@ -181,8 +195,8 @@ TEST(DeviceDescent, HasTheBitsOfTheCpu) {
       auto second_d = on_device(second, s.stream);
       const auto gradient_d = on_device(gradient, s.stream);
       const DescentRates rates{0.1f, 0.01f, 0.5f, 0.9f, 0.9f, 0.99f, 1e-8f, 2.0f, 3.0f};
-      descend(optimizer, rates, count, value_d.data(), gradient_d.data(), first_d.data(), second_d.data(),
-              s.stream);
+      Kernels::descend(optimizer, rates, count, value_d.data(), gradient_d.data(), first_d.data(),
+                       second_d.data(), s.stream);
       descend_reference(optimizer, rates, {value, gradient, first, second});
       EXPECT_EQ(on_host(value_d, s.stream), value) << word(optimizer);
       if (optimizer != Optimizer::sgd) {
@@ -192,15 +206,216 @@ TEST(DeviceDescent, HasTheBitsOfTheCpu) {
   }
 }
 
-TEST(DeviceDropout, HasTheBitsOfTheCpu) {
-  for (const std::size_t count : {32, 4096, 96000}) {
+TYPED_TEST(TrainKernelsTest, DropoutHasTheBitsOfTheCpu) {
+  using Kernels = TrainKernels<TypeParam::value>;
+  // Panels of 64 samples, the last half empty: 32 samples of the batch each, with key and place.
+  constexpr unsigned kNeurons = 7, kPanel = 64;
+  const std::vector<std::uint32_t> key{11, 11, 99, 5, 5, 7}, lane{0, 32, 0, 0, 32, 0};
+  const std::vector<std::size_t> panel{0, 0, 1, 2, 2, 3};
+  const std::size_t stride = 32 * key.size();
+  const TestStream s;
+  Random random(7);
+  const auto x = random_values(kNeurons * stride, random);
+  std::vector<std::vector<float>> panels(4, std::vector<float>(kNeurons * kPanel, 0.0f));
+  const auto visit = [&](const auto& each) {
+    for (std::size_t n = 0; n < kNeurons; ++n)
+      for (std::size_t b = 0; b < stride; ++b)
+        each(n * stride + b, panels[panel[b / 32]][n * kPanel + lane[b / 32] + b % 32]);
+  };
+  visit([&](std::size_t at, float& place) { place = x[at]; });
+  const std::uint32_t panel_key[] = {11, 99, 5, 7};
+  for (std::size_t p = 0; p < 4; ++p)
+    drop_out_reference(panel_key[p], 0.3, panels[p].data(), panels[p].size());
+  auto x_d = on_device(x, s.stream);
+  const auto key_d = on_device(key, s.stream), lane_d = on_device(lane, s.stream);
+  Kernels::drop_out({key_d.data(), lane_d.data(), kPanel}, 0.3, x_d.data(), kNeurons, stride, s.stream);
+  const auto dropped = on_host(x_d, s.stream);
+  visit([&](std::size_t at, float& place) { ASSERT_EQ(dropped[at], place) << at; });
+}
+
+TYPED_TEST(TrainKernelsTest, ActivationsAndTheirSlopesAreThoseOfTheReference) {
+  using Kernels = TrainKernels<TypeParam::value>;
+  for (const Activation activation : {Activation::identity, Activation::relu, Activation::leaky_relu,
+                                      Activation::sigmoid, Activation::tanh}) {
+    for (const float slope : {0.1f, -0.5f}) {
+      const TestStream s;
+      Random random(8);
+      const std::size_t count = 777;
+      const auto z = random_values(count, random), before = random_values(count, random);
+      auto y_d = on_device(z, s.stream), delta_d = on_device(before, s.stream);
+      const auto z_d = on_device(z, s.stream);
+      Kernels::activate(activation, slope, y_d.data(), count, s.stream);
+      const bool by_sum = activation == Activation::leaky_relu && slope <= 0;
+      auto scaled = on_host(y_d, s.stream);
+      for (float& v : scaled) v *= 2;  // as dropout leaves it
+      const auto scaled_d = on_device(scaled, s.stream);
+      Kernels::multiply_by_derivative(activation, slope, scaled_d.data(), 0.5f, by_sum ? z_d.data() : nullptr,
+                                      delta_d.data(), count, s.stream);
+      const auto y = on_host(y_d, s.stream), delta = on_host(delta_d, s.stream);
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto at = [&](double x) { return activation_reference(activation, double{slope}, 1e30, x); };
+        ASSERT_NEAR(y[i], at(double{z[i]}), 1e-6);
+        const double h = 1e-5, rise = (at(double{z[i]} + h) - at(double{z[i]} - h)) / (2 * h);
+        if (std::fabs(z[i]) > 1e-4) {
+          ASSERT_NEAR(delta[i], rise * double{before[i]}, 1e-4) << activation_name(activation);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(TrainKernelsTest, ValuesAreGatheredAndSquaresSummed) {
+  using Kernels = TrainKernels<TypeParam::value>;
+  for (const std::size_t count : {1, 100, 20000}) {
     const TestStream s;
-    Random random(7);
-    auto x = random_values(count, random);
-    auto x_d = on_device(x, s.stream);
-    drop_out(1234567u, 0.3, x_d.data(), count, s.stream);
-    drop_out_reference(1234567u, 0.3, x.data(), count);
-    EXPECT_EQ(on_host(x_d, s.stream), x);
+    Random random(9);
+    const auto from = random_values(count, random);
+    std::vector<unsigned> order(count);
+    for (std::size_t i = 0; i < count; ++i) order[i] = static_cast<unsigned>(i * 7919 % count);
+    const auto from_d = on_device(from, s.stream);
+    const auto order_d = on_device(order, s.stream);
+    DeviceArray<float> to_d(count);
+    DeviceArray<double> partial_d(kSquareBlocks);
+    Kernels::gather(from_d.data(), order_d.data(), to_d.data(), count, s.stream);
+    Kernels::sum_squares(from_d.data(), count, partial_d.data(), s.stream);
+    const auto to = on_host(to_d, s.stream);
+    double sum = 0, expected = 0;
+    for (const double p : on_host(partial_d, s.stream)) sum += p;
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(to[i], from[order[i]]);
+      expected += double{from[i]} * double{from[i]};
+    }
+    EXPECT_NEAR(sum, expected, 1e-12 * expected);
+  }
+}
+
+TYPED_TEST(TrainKernelsTest, RowsAreLoadedAndScaled) {
+  using Kernels = TrainKernels<TypeParam::value>;
+  for (const unsigned features : {1u, 33u, 70u}) {
+    for (const unsigned samples : {1u, 40u, 512u}) {
+      for (const int kind : {0, 1, 2, 3}) {  // bytes with one scale, floats with one each, plain, sparse
+        const TestStream s;
+        Random random(10);
+        constexpr unsigned kRows = 50;
+        std::vector<std::uint8_t> bytes(kRows * features);
+        for (std::uint8_t& b : bytes) b = static_cast<std::uint8_t>(random.below(256));
+        auto floats = random_values(kRows * features, random);
+        const auto mean = random_values(kind == 0 ? 1 : features, random);
+        const auto scale = random_values(kind == 0 ? 1 : features, random);
+        std::vector<long long> begin{0};
+        std::vector<int> column;
+        std::vector<float> value;
+        for (unsigned r = 0; r < kRows; ++r) {
+          for (unsigned f = 0; f < features; ++f) {
+            if (kind == 3 && random.uniform() < 0.7) floats[r * features + f] = 0;
+            if (floats[r * features + f] == 0) continue;
+            column.push_back(static_cast<int>(f));
+            value.push_back(floats[r * features + f]);
+          }
+          begin.push_back(static_cast<long long>(column.size()));
+        }
+        std::vector<int> row(samples);
+        for (int& r : row) r = static_cast<int>(random.below(kRows));
+        const auto bytes_d = on_device(bytes, s.stream);
+        const auto floats_d = on_device(floats, s.stream), mean_d = on_device(mean, s.stream),
+                   scale_d = on_device(scale, s.stream), value_d = on_device(value, s.stream);
+        const auto begin_d = on_device(begin, s.stream);
+        const auto column_d = on_device(column, s.stream), row_d = on_device(row, s.stream);
+        DeviceRows data;
+        if (kind == 0) data.bytes = bytes_d.data();
+        if (kind == 1 || kind == 2) data.floats = floats_d.data();
+        if (kind < 2) {
+          data.mean = mean_d.data();
+          data.scale = scale_d.data();
+          data.mean_step = data.scale_step = static_cast<unsigned>(kind);
+        }
+        if (kind == 3) {
+          data.row_begin = begin_d.data();
+          data.column = column_d.data();
+          data.value = value_d.data();
+        }
+        DeviceArray<float> x_d(features * kStride);
+        if (kind == 3) x_d.set_zero(s.stream);
+        Kernels::load_rows(data, features, row_d.data(), samples, x_d.data(), kStride, s.stream);
+        const auto x = on_host(x_d, s.stream);
+        for (std::size_t f = 0; f < features; ++f)
+          for (std::size_t b = 0; b < kStride; ++b) {
+            float expected = 0;
+            if (b < samples) {
+              const std::size_t at = static_cast<std::size_t>(row[b]) * features + f;
+              expected = kind == 0 ? static_cast<float>(bytes[at]) : floats[at];
+              if (kind < 2) expected = (expected - mean[kind == 0 ? 0 : f]) * scale[kind == 0 ? 0 : f];
+            }
+            ASSERT_EQ(x[f * kStride + b], expected) << f << ", " << b << ", " << kind;
+          }
+      }
+    }
+  }
+}
+
+TYPED_TEST(TrainKernelsTest, GrowthFindsTheLargestGradientsOfFreePlaces) {
+  using Kernels = GrowthKernels<TypeParam::value>;
+  for (const Shape& shape : kShapes) {
+    for (const bool listed : {false, true}) {
+      const TestStream s;
+      Random random(11);
+      const Connections w(shape.rows, shape.cols, shape.density, 4, s.stream);
+      const auto rows = static_cast<std::size_t>(shape.rows), cols = static_cast<std::size_t>(shape.cols);
+      auto a = random_values(rows * kStride, random);
+      const auto b = random_values(cols * kStride, random);
+      for (std::size_t i = 0; i < kStride; ++i) a[i] = 0;  // a row without gradients
+      std::vector<unsigned> row_list;
+      for (unsigned r = 0; r < rows; r += 2) row_list.push_back(r);
+      const auto a_d = on_device(a, s.stream), b_d = on_device(b, s.stream);
+      const auto list_d = on_device(row_list, s.stream);
+      GrowthSearch search{a_d.data(), b_d.data(), shape.samples, kStride, w.pattern()};
+      search.row_list = listed ? list_d.data() : nullptr;
+      search.rows = static_cast<unsigned>(listed ? row_list.size() : rows);
+      search.columns = static_cast<unsigned>(cols);
+      DeviceArray<unsigned> bucket_d(kGrowthBuckets), count_d(1);
+      bucket_d.set_zero(s.stream);
+      Kernels::count_gradients(search, bucket_d.data(), s.stream);
+      const auto bucket = on_host(bucket_d, s.stream);
+
+      std::vector<std::vector<char>> taken(rows, std::vector<char>(cols, 0));
+      w.for_each([&](std::size_t r, std::size_t c, std::size_t) { taken[r][c] = 1; });
+      std::vector<double> expected;  // magnitudes at free places
+      for (std::size_t r = 0; r < rows; r += listed ? 2 : 1)
+        for (std::size_t c = 0; c < cols; ++c) {
+          double sum = 0;
+          for (std::size_t i = 0; i < shape.samples; ++i)
+            sum += double{a[r * kStride + i]} * double{b[c * kStride + i]};
+          if (!taken[r][c] && sum != 0) expected.push_back(std::fabs(sum));
+        }
+      std::sort(expected.rbegin(), expected.rend());
+      unsigned all = 0, above = 0, least = kGrowthBuckets;
+      for (const unsigned n : bucket) all += n;
+      ASSERT_EQ(all, expected.size());
+      const std::size_t wanted = std::min<std::size_t>(20, all);
+      while (above < wanted) above += bucket[--least];
+      DeviceArray<GradientAt> found_d(above);
+      count_d.set_zero(s.stream);
+      Kernels::collect_gradients(search, least, found_d.data(), above, count_d.data(), s.stream);
+      EXPECT_EQ(on_host(count_d, s.stream)[0], above);
+      auto found = on_host(found_d, s.stream);
+      std::sort(found.begin(), found.end(), [](const GradientAt& x, const GradientAt& y) {
+        return std::fabs(x.gradient) > std::fabs(y.gradient);
+      });
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        ASSERT_NEAR(std::fabs(found[i].gradient), expected[i], 1e-4);
+        ASSERT_FALSE(taken[found[i].row][found[i].column]);
+        ASSERT_TRUE(!listed || found[i].row % 2 == 0);
+      }
+      DeviceArray<double> cost_d(rows);
+      Kernels::sum_magnitudes(a_d.data(), static_cast<unsigned>(rows), shape.samples, kStride, cost_d.data(),
+                              s.stream);
+      const auto cost = on_host(cost_d, s.stream);
+      for (std::size_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (std::size_t i = 0; i < shape.samples; ++i) sum += std::fabs(double{a[r * kStride + i]});
+        ASSERT_NEAR(cost[r], sum, 1e-12 * sum);
+      }
+    }
   }
 }
 
