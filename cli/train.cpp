@@ -19,6 +19,7 @@ namespace {
 
 struct TrainArguments {
   Common common;
+  DeviceArguments device;
   DataArguments data;
   SettingArguments settings;
   std::string preset, config, out, resume, start;
@@ -137,6 +138,7 @@ std::string evolution_text(const TrainOptions& options) {
 int run_train(TrainArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
+  arguments.device.prepare();
   TrainConfig config = settings_of(arguments);
   const RunDirectory directory{.path = arguments.resume.empty() ? arguments.out : arguments.resume,
                                .resume = !arguments.resume.empty(),
@@ -157,7 +159,9 @@ int run_train(TrainArguments& arguments, const Context& context) {
                                    : fmt::format("{}, {}", sparsity_text(options), evolution_text(options)),
                                branches_text(options))
                  : fmt::format("{}, {}{}", arguments.start, evolution_text(options), branches_text(options)));
-  print_line(common, "machine", fmt::format("{}, {}", processor_name(), threads_text(threads())));
+  print_line(common, "machine",
+             fmt::format("{}, {}{}", processor_name(), threads_text(threads()),
+                         device_name() == "cpu" ? "" : ", on " + device_name()));
   if (!common.quiet) std::fflush(stdout);
   const TrainRun result = run_training(arguments, data, options, directory, context);
   print_summary(common, result, data, directory.path.string());
@@ -192,6 +196,7 @@ Run add_train(CLI::App& app) {
       ->excludes(start);
   command->add_flag("--test-every-epoch", arguments->test_every_epoch,
                     "test after every epoch, for curves; no choice depends on it");
+  arguments->device.add_to(*command);
   arguments->common.add_to(*command);
   for (const SettingInfo& info : setting_infos()) arguments->settings.add_to(*command, info);
   for (const char* of_the_network : {"--network", "--sparsity", "--distribution", "--densities", "--init",

@@ -19,12 +19,21 @@ set(FILIGREE_NVCC_FLAGS -std=c++20 -O3 -DNDEBUG -Xcompiler -fPIC -I${PROJECT_SOU
 # filigree_cuda_room(): src/device by nvcc, in the place of what says that it was not built.
 function(filigree_cuda_room)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/device/*.cu)
+  find_library(FILIGREE_NCCL nccl HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}/lib)
+  find_path(FILIGREE_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(FILIGREE_NCCL AND FILIGREE_NCCL_INCLUDE)
+    list(FILTER sources EXCLUDE REGEX "/no_nccl\\.cu$")
+    target_link_libraries(filigree PRIVATE ${FILIGREE_NCCL})
+  else()
+    list(FILTER sources EXCLUDE REGEX "/nccl\\.cu$")
+  endif()
   foreach(source ${sources})
     get_filename_component(name ${source} NAME_WE)
     set(object ${PROJECT_BINARY_DIR}/src/device/${name}.o)
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/src/device)
     add_custom_command(OUTPUT ${object} DEPENDS ${source} DEPFILE ${object}.d COMMENT "nvcc ${name}.cu" VERBATIM
-      COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} ${FILIGREE_NVCC_FLAGS} -MD -MF ${object}.d -c ${source} -o ${object})
+      COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} ${FILIGREE_NVCC_FLAGS}
+        $<$<BOOL:${FILIGREE_NCCL_INCLUDE}>:-I${FILIGREE_NCCL_INCLUDE}> -MD -MF ${object}.d -c ${source} -o ${object})
     set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
     target_sources(filigree PRIVATE ${object})
   endforeach()

@@ -2,6 +2,7 @@
 #include "filigree/train.h"
 
 #include "api/data_impl.h"
+#include "api/device_choice.h"
 #include "api/network_impl.h"
 #include "train/config.h"
 #include "train/presets.h"
@@ -16,7 +17,9 @@ TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& 
   const Data::Impl& impl = data.impl();
   const RunFiles files{directory.path, directory.resume, directory.test_every_epoch, impl.options,
                        directory.early_epochs};
-  TrainOutcome outcome = run_training(impl.dataset, options, files, observer, start);
+  DevicePlace place;
+  if (!chosen_devices().empty()) place = {cuda_backend(), {chosen_devices().begin(), chosen_devices().end()}};
+  TrainOutcome outcome = run_training(impl.dataset, options, files, observer, start, place);
   Model model = to_model(outcome.state, false);
   double all = 0;
   Offset connections = 0;

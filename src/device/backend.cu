@@ -2,6 +2,7 @@
 #include "device/device.h"
 #include "device/device_memory.h"
 #include "device/panel_run.h"
+#include "device/training.h"
 
 namespace filigree {
 
@@ -41,8 +42,9 @@ class CudaBackend final : public DeviceBackend {
                                    std::span<const float> columns) const override {
     return start_panel_run(device, shape, options, columns);
   }
-  std::unique_ptr<DeviceTraining> start_training(std::span<const int>, const TrainingShape&) const override {
-    throw Error("not yet");
+  std::unique_ptr<DeviceTraining> start_training(std::span<const int> devices,
+                                                 const TrainingShape& shape) const override {
+    return start_cuda_training(devices, shape);
   }
 };
 

@@ -28,7 +28,11 @@ class CudaArray {
     void* memory = nullptr;
     if (const cudaError_t error = kAllocate(&memory, size * sizeof(T)); error != cudaSuccess) {
       cudaGetLastError();  // it would be told again by the next call that asks
-      check_cuda(error, ("allocating " + std::to_string(size * sizeof(T)) + " bytes").c_str());
+      std::size_t free = 0, total = 0;
+      cudaMemGetInfo(&free, &total);
+      throw Error("CUDA: allocating " + std::to_string(size * sizeof(T)) +
+                  " bytes failed: " + cudaGetErrorString(error) + "; the device has " + std::to_string(free) +
+                  " of " + std::to_string(total) + " free: use less at a time, or --device cpu");
     }
     data_ = static_cast<T*>(memory);
   }
@@ -41,6 +45,11 @@ class CudaArray {
   }
   ~CudaArray() {
     if (data_ != nullptr) kFree(data_);
+  }
+
+  // At least so many; what was there is gone if they are more than before.
+  void make_room(std::size_t size) {
+    if (size > size_) *this = CudaArray(size);
   }
 
   T* data() { return data_; }

@@ -65,7 +65,7 @@ struct TrainingSums {
 };
 
 // A place in a layer's pattern and the gradient there.
-struct GradientAt {
+struct PlacedGradient {
   float gradient = 0;
   std::uint32_t row = 0, column = 0;
 };
@@ -77,7 +77,8 @@ class DeviceTraining {
   virtual ~DeviceTraining() = default;
 
   virtual void set_rows(RowsPart part, const TrainingRows& rows) = 0;
-  // The layers, whole; gradients become zero. `changed`: only these differ from before in their connections.
+  // The layers, whole; gradients become zero. What the spans hold may go when this returns; a layer is
+  // computed with as soon as it has arrived, while later ones are on their way.
   virtual void set_layers(std::span<const TrainingLayer> layers) = 0;
   // Values, biases and moments, into where they came from; gradients (of values, of biases) where asked for.
   virtual void get_layers(std::span<const TrainingLayer> layers) = 0;
@@ -97,11 +98,12 @@ class DeviceTraining {
   // Of what add_gradients kept: the sum of |gradient| at each output of a layer,
   virtual std::vector<double> costs(std::size_t layer) = 0;
   // and the `count` largest gradients at places that `row_begin` and `column` do not hold, none of them zero,
-  // in any order. `outputs`, unless empty: only to these.
-  virtual std::vector<GradientAt> largest_gradients(std::size_t layer,
-                                                    std::span<const std::uint32_t> row_begin,
-                                                    std::span<const std::uint16_t> column, std::size_t count,
-                                                    std::span<const std::uint32_t> outputs) = 0;
+  // in any order, with a few smaller ones. `outputs`, unless empty: only to these.
+  virtual std::vector<PlacedGradient> largest_gradients(std::size_t layer,
+                                                        std::span<const std::uint32_t> row_begin,
+                                                        std::span<const std::uint16_t> column,
+                                                        std::size_t count,
+                                                        std::span<const std::uint32_t> outputs) = 0;
 };
 
 }  // namespace filigree

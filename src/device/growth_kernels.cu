@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(kThreads) count_kernel(GrowthSearch search, un
 
 template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
-    collect_kernel(GrowthSearch search, unsigned least, GradientAt* found, unsigned room, unsigned* count) {
+    collect_kernel(GrowthSearch search, unsigned least, PlacedGradient* found, unsigned room,
+                   unsigned* count) {
   walk_tile<kThreads>(search, [&](unsigned row, unsigned column, float gradient) {
     if (bucket_of(gradient) < least || holds(search.taken, row, column)) return;
     const unsigned at = atomicAdd(count, 1u);
@@ -119,8 +120,9 @@ void GrowthKernels<kThreads>::count_gradients(const GrowthSearch& search, unsign
 }
 
 template <unsigned kThreads>
-void GrowthKernels<kThreads>::collect_gradients(const GrowthSearch& search, unsigned least, GradientAt* found,
-                                                unsigned room, unsigned* count, cudaStream_t stream) {
+void GrowthKernels<kThreads>::collect_gradients(const GrowthSearch& search, unsigned least,
+                                                PlacedGradient* found, unsigned room, unsigned* count,
+                                                cudaStream_t stream) {
   if (search.rows == 0 || search.columns == 0) return;
   launch({tiles(search), dim3(kThreads), stream}, collect_kernel<kThreads>, search, least, found, room,
          count);

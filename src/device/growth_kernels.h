@@ -30,8 +30,8 @@ struct GrowthKernels {
   static void count_gradients(const GrowthSearch& search, unsigned* bucket, cudaStream_t stream);
   // Those of bucket `least` and above, in any order; *count, zero before, becomes how many there are, of
   // which the first `room` are kept.
-  static void collect_gradients(const GrowthSearch& search, unsigned least, GradientAt* found, unsigned room,
-                                unsigned* count, cudaStream_t stream);
+  static void collect_gradients(const GrowthSearch& search, unsigned least, PlacedGradient* found,
+                                unsigned room, unsigned* count, cudaStream_t stream);
 };
 extern template struct GrowthKernels<32>;
 extern template struct GrowthKernels<128>;

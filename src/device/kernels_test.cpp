@@ -27,7 +27,7 @@ struct LayerCase {
 template <unsigned kThreads>
 void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
   const TestStream s;
-  constexpr unsigned kTogether = kThreads * kRowsPerThread;
+  constexpr unsigned kTogether = ManyRows<kThreads>::kTogether;
   const std::size_t stride = (rows + kTogether - 1) / kTogether * kTogether;
   const auto inputs = static_cast<std::size_t>(layer.weights.cols);
   const auto outputs = static_cast<std::size_t>(layer.weights.rows);

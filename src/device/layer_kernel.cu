@@ -10,21 +10,25 @@ template <unsigned kThreads, bool kUniform>
 __global__ void __launch_bounds__(kThreads) layer_kernel(DeviceLayer layer, const float* x, float* y,
                                                          unsigned rows, std::size_t stride, unsigned* live) {
   const LayerEpilogue& e = layer.epilogue;
-  const std::size_t own = first_sample<kThreads>();
-  bool lives[kRowsPerThread] = {};
-  walk_connections<kThreads, kUniform>(
+  using Shape = ManyRows<kThreads>;
+  constexpr unsigned kRows = Shape::kRows;
+  const std::size_t own = first_sample<Shape>();
+  bool lives[kRows] = {};
+  walk_connections<Shape, kUniform>(
       layer.connections, layer.value, x, stride, [&](unsigned output, const float* sum) {
         const float bias = e.bias[output];
         float* to = y + output * stride + own;
-        for (unsigned r = 0; r < kRowsPerThread; ++r) {
+        for (unsigned r = 0; r < kRows; ++r) {
           const float z = device_activation(e.activation, e.cap, e.slope, e.scale * sum[r] + bias);
           to[r * kThreads] = z;
           lives[r] = lives[r] || z != 0;
         }
       });
-  for (unsigned r = 0; r < kRowsPerThread; ++r)
+  for (unsigned r = 0; r < kRows; ++r)
     if (lives[r] && own + r * kThreads < rows) atomicMax(live + own + r * kThreads, 1u);
 }
+
+constexpr unsigned kOutputsPerBlock = 32;
 
 // A thread walks down kOutputsPerBlock outputs of a row.
 template <unsigned kThreads>
@@ -50,8 +54,8 @@ void run_layer(const DeviceLayer& layer, const float* x, float* y, unsigned rows
                unsigned* live, cudaStream_t stream) {
   if (rows == 0 || layer.connections.rows == 0) return;
   const auto kernel = layer.value == nullptr ? layer_kernel<kThreads, true> : layer_kernel<kThreads, false>;
-  launch({walk_grid(layer.connections, rows, kThreads), dim3(kThreads), stream}, kernel, layer, x, y, rows,
-         stride, live);
+  launch({walk_grid<ManyRows<kThreads>>(layer.connections, rows), dim3(kThreads), stream}, kernel, layer, x,
+         y, rows, stride, live);
 }
 
 template <unsigned kThreads>

@@ -22,9 +22,9 @@ struct DeviceLayer {
 
 // y = activation(scale · (W x) + bias) for `rows` rows, and live[r] = 1 for those of which some y is not zero
 // (others stay as they are). x and y are neuron-major: x[neuron * stride + row]; stride is a multiple of
-// kThreads * kRowsPerThread, and the places from `rows` on to the next such multiple hold any numbers. Each
-// sum adds its products in the order of the inputs, starting from zero: with weights that are one power of
-// two, the CPU's bits.
+// ManyRows<kThreads>::kTogether, and the places from `rows` on to the next such multiple hold any numbers.
+// Each sum adds its products in the order of the inputs, starting from zero: with weights that are one power
+// of two, the CPU's bits.
 template <unsigned kThreads>
 void run_layer(const DeviceLayer& layer, const float* x, float* y, unsigned rows, std::size_t stride,
                unsigned* live, cudaStream_t stream);

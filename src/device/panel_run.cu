@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kMostLayers = 1u << 16;
 
 std::size_t stride_for(const RunShape& shape, const DeviceRunOptions& options) {
-  const std::size_t together = std::size_t{options.threads} * kRowsPerThread;
+  const std::size_t together = std::size_t{options.threads} * ManyRows<1>::kRows;
   return (shape.rows + together - 1) / together * together;
 }
 

@@ -16,11 +16,12 @@ template <unsigned kThreads, DeviceEpilogue kEpilogue>
 __global__ void __launch_bounds__(kThreads)
     multiply_kernel(DevicePattern w, const float* value, const float* bias, const float* gate, const float* x,
                     float* y, std::size_t stride) {
-  const std::size_t own = first_sample<kThreads>();
-  walk_connections<kThreads, false>(w, value, x, stride, [&](unsigned row, const float* sum) {
+  using Shape = FewSamples<kThreads>;
+  const std::size_t own = first_sample<Shape>();
+  walk_connections<Shape, false>(w, value, x, stride, [&](unsigned row, const float* sum) {
     const float start = bias == nullptr ? 0.0f : bias[row];
     const std::size_t at = row * stride + own;
-    for (unsigned r = 0; r < kRowsPerThread; ++r) {
+    for (unsigned r = 0; r < Shape::kRows; ++r) {
       float z = sum[r] + start;
       if (kEpilogue == DeviceEpilogue::relu) z = z < 0 ? 0.0f : z;
       if (kEpilogue == DeviceEpilogue::gate) z = gate[at + r * kThreads] > 0 ? z : 0.0f;
@@ -256,8 +257,8 @@ void TrainKernels<kThreads>::multiply(const DevicePattern& w, const float* value
   const auto kernel = epilogue == DeviceEpilogue::relu   ? multiply_kernel<kThreads, DeviceEpilogue::relu>
                       : epilogue == DeviceEpilogue::gate ? multiply_kernel<kThreads, DeviceEpilogue::gate>
                                                          : multiply_kernel<kThreads, DeviceEpilogue::none>;
-  launch({walk_grid(w, samples, kThreads), dim3(kThreads), stream}, kernel, w, value, bias, gate, x, y,
-         stride);
+  launch({walk_grid<FewSamples<kThreads>>(w, samples), dim3(kThreads), stream}, kernel, w, value, bias, gate,
+         x, y, stride);
 }
 
 template <unsigned kThreads>

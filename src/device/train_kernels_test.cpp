@@ -393,12 +393,12 @@ TYPED_TEST(TrainKernelsTest, GrowthFindsTheLargestGradientsOfFreePlaces) {
       ASSERT_EQ(all, expected.size());
       const std::size_t wanted = std::min<std::size_t>(20, all);
       while (above < wanted) above += bucket[--least];
-      DeviceArray<GradientAt> found_d(above);
+      DeviceArray<PlacedGradient> found_d(above);
       count_d.set_zero(s.stream);
       Kernels::collect_gradients(search, least, found_d.data(), above, count_d.data(), s.stream);
       EXPECT_EQ(on_host(count_d, s.stream)[0], above);
       auto found = on_host(found_d, s.stream);
-      std::sort(found.begin(), found.end(), [](const GradientAt& x, const GradientAt& y) {
+      std::sort(found.begin(), found.end(), [](const PlacedGradient& x, const PlacedGradient& y) {
         return std::fabs(x.gradient) > std::fabs(y.gradient);
       });
       for (std::size_t i = 0; i < found.size(); ++i) {

@@ -82,7 +82,7 @@ RunShape DeviceExecutor::shape_of(const PlanSource& plan, Index layers) {
 std::vector<unsigned> DeviceExecutor::rows_that_fit(RunShape shape, const DeviceRunOptions& options) const {
   const std::vector<DeviceFacts> facts = backend_.devices();
   std::vector<unsigned> fitting;
-  const unsigned block = options.threads * 4;
+  const unsigned block = options.threads * 4;  // rows come in whole blocks
   for (const int d : devices_) {
     const DeviceFacts& device = facts[static_cast<std::size_t>(d)];
     shape.rows = block;

@@ -287,7 +287,8 @@ TEST(Mixture, AnExpertWithoutSamplesKeepsItsConnections) {
   const std::vector<float> before = layers[2].value;
   const std::size_t fan_in = layers[0].pattern.row_begin[1] - layers[0].pattern.row_begin[0];
   ASSERT_GT(fan_in, 0u);
-  const Evolution evolution = evolve(layers, options, {1, 100, 0.1}, &record, data, 1);
+  const RecordedGrowth growth(layers, record, data);
+  const Evolution evolution = evolve(layers, options, {1, 100, 0.1}, &growth, 1);
   EXPECT_EQ(layers[2].value, before);
   EXPECT_EQ(evolution.dropped, static_cast<Offset>(fan_in));
 }

@@ -16,16 +16,15 @@ namespace {
 
 // Marks the connections of hidden neurons whose cost was zero in every recorded sample: relus that never
 // fired. No gradient reaches them, so they would stay as they are for ever (Ertl, section 5.1).
-void mark_costless(const std::vector<TrainLayer>& layers, const Record& record, std::vector<Keep>& keep) {
+void mark_costless(const std::vector<TrainLayer>& layers, const GrowthView& growth, std::vector<Keep>& keep) {
   using Marks = std::vector<std::uint8_t>;  // per neuron: without cost
   const std::vector<std::size_t> from = levels_of(layers);
   std::vector<Marks> own, of_level(1);  // of experts each for itself, and of all that lead to a level
   for (std::size_t l = 0; l < layers.size(); ++l) {
     Marks& here = own.emplace_back(static_cast<std::size_t>(layers[l].outputs), 0);
     if (!leads_on(layers[l])) continue;
-    for (std::size_t o = 0; o < here.size(); ++o)
-      here[o] = std::ranges::all_of(std::span(record.layers[l].delta).subspan(o * record.width, record.width),
-                                    [](float d) { return d == 0; });
+    const std::vector<double> costs = growth.costs(l);
+    for (std::size_t o = 0; o < here.size(); ++o) here[o] = costs[o] == 0;
     // An expert that was given no sample is not without use.
     if (layers[l].role == LayerRole::expert && std::ranges::count(here, 0) == 0) std::ranges::fill(here, 0);
     if (of_level.size() == from[l] + 1) of_level.emplace_back(here.size(), 1);
@@ -129,17 +128,16 @@ void drop_globally(std::vector<TrainLayer>& layers, double fraction, std::vector
   }
 }
 
-// Up to `count` new connections of one layer.
-std::vector<Candidate> choose(const TrainLayer& layer, const Record::LayerRecord* record,
-                              const Record* samples, const TrainOptions& options, const DataRows& data,
+// Up to `count` new connections of layer number `l`.
+std::vector<Candidate> choose(std::size_t l, const GrowthView* growth, const TrainOptions& options,
                               const Pattern& taken, std::size_t count, std::size_t dropped) {
   if (options.evolve == Evolve::set) return {};
   std::vector<std::uint32_t> outputs;
   if (options.evolve == Evolve::ertl) {
     const double k = std::ceil(std::sqrt(static_cast<double>(std::max<std::size_t>(1, dropped))));
-    outputs = costliest_neurons(layer, *record, samples->width, static_cast<std::size_t>(k));
+    outputs = costliest_neurons(growth->costs(l), static_cast<std::size_t>(k));
   }
-  return largest_gradients(layer, *record, *samples, data, taken, count, outputs);
+  return growth->largest(l, taken, count, outputs);
 }
 
 // Splits `total` in proportion to `weight`, exactly, and no part above its limit.
@@ -199,13 +197,13 @@ Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
 }
 
 Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
-                 const Record* record, const DataRows& data, std::size_t slices) {
+                 const GrowthView* growth, std::size_t slices) {
   const double fraction = drop_fraction(options, moment);
   const bool global = options.redistribute == Redistribute::global;
   std::vector<Keep> keep = keep_all(layers);
   std::size_t before = 0;
   for (const TrainLayer& layer : layers) before += layer.connections();
-  if (options.free_lost && options.evolve == Evolve::ertl) mark_costless(layers, *record, keep);
+  if (options.free_lost && options.evolve == Evolve::ertl) mark_costless(layers, *growth, keep);
   // What was lost when the last evolution had ended, and nothing has found since.
   if (options.free_lost) mark_lost(layers, keep);
   if (global && options.evolve != Evolve::ertl) {
@@ -256,8 +254,7 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
   std::vector<std::vector<Candidate>> grown(layers.size());
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const std::size_t most = global ? std::min(total, room[l]) : count[l];
-    grown[l] = choose(layers[l], record != nullptr ? &record->layers[l] : nullptr, record, options, data,
-                      taken[l], most, dropped[l]);
+    grown[l] = choose(l, growth, options, taken[l], most, dropped[l]);
   }
   if (global && options.evolve != Evolve::set) {  // the largest gradients of all layers
     for (std::vector<Candidate>& candidates : grown) std::sort(candidates.begin(), candidates.end(), larger);

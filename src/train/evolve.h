@@ -1,7 +1,7 @@
 // Evolution of the topology: small weights go, new connections come.
 #pragma once
 
-#include "train/pass.h"
+#include "train/growth.h"
 
 namespace filigree {
 
@@ -25,8 +25,8 @@ Offset wanted_connections(const TrainOptions& options, const Moment& moment);
 // The end is reached by the last evolution, not at some step after it: the share of the way that is done.
 double share_done(const TrainOptions& options, const Moment& moment);
 
-// `record` holds the samples whose gradients decide what grows; none is needed for Evolve::set.
+// `growth` knows the samples whose gradients decide what grows; null will do for Evolve::set.
 Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
-                 const Record* record, const DataRows& data, std::size_t slices);
+                 const GrowthView* growth, std::size_t slices);
 
 }  // namespace filigree

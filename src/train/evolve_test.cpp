@@ -60,9 +60,17 @@ struct Evolving {
   }
   Evolution run(const Moment& moment) {
     before = layers;
-    return evolve(layers, options, moment, options.evolve == Evolve::set ? nullptr : &*record, data, kSlices);
+    if (options.evolve == Evolve::set) return evolve(layers, options, moment, nullptr, kSlices);
+    const RecordedGrowth growth(layers, *record, data);
+    return evolve(layers, options, moment, &growth, kSlices);
   }
 };
+
+Evolution evolve_on(std::vector<TrainLayer>& layers, const TrainOptions& options, const Record& record,
+                    const DataRows& data) {
+  const RecordedGrowth growth(layers, record, data);
+  return evolve(layers, options, {1, 10, 0.1}, &growth, 1);
+}
 
 // One layer before and after: what stayed is what has its value and moments still.
 struct Change {
@@ -479,7 +487,7 @@ TEST(LostNeurons, GiveTheirConnectionsBackAndTheirConstantToTheirReaders) {
   EXPECT_EQ(count_dead(layers), 2);
   const DataRows data;
   const Record record = random_record(layers, 32, 1, 8);
-  const Evolution evolution = evolve(layers, options, {1, 10, 0.1}, &record, data, 1);
+  const Evolution evolution = evolve_on(layers, options, record, data);
   EXPECT_EQ(evolution.dropped, 3);
   EXPECT_EQ(evolution.grown, 3);
   EXPECT_EQ(layers[1].bias, (std::vector<float>{1 + 4 * 0.5f, 2 - 6 * 0.5f}));
@@ -499,7 +507,7 @@ TEST(LostNeurons, StayAsTheyAreUnlessTheyAreToBeFreed) {
   const auto before = all_bits(layers);
   const DataRows data;
   const Record record = random_record(layers, 32, 1, 9);
-  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &record, data, 1).dropped, 0);
+  EXPECT_EQ(evolve_on(layers, options, record, data).dropped, 0);
   EXPECT_EQ(all_bits(layers), before);
 }
 
@@ -511,7 +519,7 @@ TEST(LostNeurons, AreAPartOfWhatIsToBeDropped) {
   const DataRows data;
   const Record record = random_record(layers, 32, 1, 10);
   // First layer: one is lost, one more goes. Second: two are lost, and that is the share.
-  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &record, data, 1).dropped, 4);
+  EXPECT_EQ(evolve_on(layers, options, record, data).dropped, 4);
   EXPECT_EQ((weights_of(layers[1])[{0, 0}].value), 2.0f);
 }
 
@@ -552,7 +560,7 @@ TEST(LostNeurons, TakeThoseWithThemThatOnlyLedToThemOrOnlyLivedOnThem) {
   for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
   const DataRows data;
   const Record record = random_record(layers, 32, 1, 12);
-  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &record, data, 1).dropped, 2);
+  EXPECT_EQ(evolve_on(layers, options, record, data).dropped, 2);
   EXPECT_EQ(layers[1].bias[1], 2.0f);   // -1 + 3 · 1
   EXPECT_EQ(layers[2].bias[0], 20.5f);  // 0.5 + 10 · 2
 
@@ -564,7 +572,7 @@ TEST(LostNeurons, TakeThoseWithThemThatOnlyLedToThemOrOnlyLivedOnThem) {
   for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
   const Record second = random_record(layers, 32, 1, 13);
   EXPECT_EQ(count_dead(layers), 1);
-  EXPECT_EQ(evolve(layers, options, {1, 10, 0.1}, &second, data, 1).dropped, 2);
+  EXPECT_EQ(evolve_on(layers, options, second, data).dropped, 2);
   EXPECT_EQ(layers[1].bias, (std::vector<float>{0, -1}));
 }
 
@@ -582,7 +590,7 @@ TEST(LostNeurons, AreThoseToErtlThatNeverCostAnything) {
   for (const Evolve method : {Evolve::rigl, Evolve::ertl}) {
     options.evolve = method;
     std::vector<TrainLayer> evolved = layers;
-    const Offset dropped = evolve(evolved, options, {1, 10, 0.1}, &record, data, 1).dropped;
+    const Offset dropped = evolve_on(evolved, options, record, data).dropped;
     EXPECT_EQ(dropped, method == Evolve::ertl ? 2 : 0);  // neuron 1 has an input and a reader
     EXPECT_EQ((weights_of(evolved[0])[{0, 0}].value), 1.0f);
     EXPECT_EQ((weights_of(evolved[1])[{1, 2}].value), 1.0f);

@@ -237,21 +237,27 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
       search_all(0);
     }
   }
-  const std::size_t kept = std::min(count, found.size());
-  if (kept < found.size())
-    std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end(), larger);
-  found.resize(kept);
+  keep_largest(found, count);
   return found;
 }
 
-std::vector<std::uint32_t> costliest_neurons(const TrainLayer& layer, const Record::LayerRecord& record,
-                                             std::size_t width, std::size_t k) {
+void keep_largest(std::vector<Candidate>& found, std::size_t count) {
+  if (count >= found.size()) return;
+  std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), found.end(), larger);
+  found.resize(count);
+}
+
+std::vector<double> RecordedGrowth::costs(std::size_t l) const {
+  std::vector<double> cost(static_cast<std::size_t>(layers_[l].outputs), 0.0);
+  const std::size_t width = record_.width;
+  for (std::size_t o = 0; o < cost.size(); ++o)
+    for (std::size_t b = 0; b < width; ++b) cost[o] += std::fabs(record_.layers[l].delta[o * width + b]);
+  return cost;
+}
+
+std::vector<std::uint32_t> costliest_neurons(std::span<const double> costs, std::size_t k) {
   std::vector<std::pair<double, std::uint32_t>> cost;
-  for (std::uint32_t o = 0; o < static_cast<std::uint32_t>(layer.outputs); ++o) {
-    double sum = 0;
-    for (std::size_t b = 0; b < width; ++b) sum += std::fabs(record.delta[o * width + b]);
-    cost.emplace_back(-sum, o);
-  }
+  for (std::uint32_t o = 0; o < costs.size(); ++o) cost.emplace_back(-costs[o], o);
   k = std::min(k, cost.size());
   if (k == 0) return {};
   std::nth_element(cost.begin(), cost.begin() + static_cast<std::ptrdiff_t>(k) - 1, cost.end());

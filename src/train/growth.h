@@ -26,9 +26,39 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
                                          const Record& samples, const DataRows& data, const Pattern& taken,
                                          std::size_t count, std::span<const std::uint32_t> outputs);
 
-// The k neurons with the highest cost, the sum of |gradient| at their output over the samples; ascending.
-std::vector<std::uint32_t> costliest_neurons(const TrainLayer& layer, const Record::LayerRecord& record,
-                                             std::size_t width, std::size_t k);
+// The k neurons with the highest cost, ascending.
+std::vector<std::uint32_t> costliest_neurons(std::span<const double> costs, std::size_t k);
+
+// What evolution asks of the samples that decide what grows, wherever they are kept.
+class GrowthView {
+ public:
+  virtual ~GrowthView() = default;
+  // Of each output of layer number `l`: the sum of |gradient| there over the samples.
+  virtual std::vector<double> costs(std::size_t l) const = 0;
+  // See largest_gradients().
+  virtual std::vector<Candidate> largest(std::size_t l, const Pattern& taken, std::size_t count,
+                                         std::span<const std::uint32_t> outputs) const = 0;
+};
+
+// Samples in a Record.
+class RecordedGrowth final : public GrowthView {
+ public:
+  RecordedGrowth(const std::vector<TrainLayer>& layers, const Record& record, const DataRows& data)
+      : layers_(layers), record_(record), data_(data) {}
+  std::vector<double> costs(std::size_t l) const override;
+  std::vector<Candidate> largest(std::size_t l, const Pattern& taken, std::size_t count,
+                                 std::span<const std::uint32_t> outputs) const override {
+    return largest_gradients(layers_[l], record_.layers[l], record_, data_, taken, count, outputs);
+  }
+
+ private:
+  const std::vector<TrainLayer>& layers_;
+  const Record& record_;
+  const DataRows& data_;
+};
+
+// The `count` largest of `found`, in any order.
+void keep_largest(std::vector<Candidate>& found, std::size_t count);
 
 // `count` places at random that neither `taken` nor `chosen` holds, appended to `chosen`; fewer if there are
 // fewer.

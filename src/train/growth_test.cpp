@@ -234,7 +234,8 @@ TEST(CostliestNeurons, AreThoseWithTheLargestSumsOfMagnitudes) {
     std::vector<std::uint32_t> expected;
     for (std::size_t i = 0; i < std::min<std::size_t>(k, 40); ++i) expected.push_back(cost[i].second);
     std::sort(expected.begin(), expected.end());
-    EXPECT_EQ(costliest_neurons(setup.layer(), setup.record.layers[0], setup.record.width, k), expected);
+    EXPECT_EQ(costliest_neurons(RecordedGrowth(setup.layers, setup.record, setup.data).costs(0), k),
+              expected);
   }
 }
 

@@ -84,12 +84,11 @@ double combine_gradients(std::vector<TrainLayer>& layers) {
   return std::sqrt(sum);
 }
 
-void update(std::vector<TrainLayer>& layers, const TrainOptions& options, double lr, double scale,
-            std::int64_t step) {
-  Work work(layers, options.weight_decay);
+DescentRates descent_rates(const TrainOptions& options, double lr, double scale, std::int64_t step) {
   const auto steps = static_cast<double>(step);
   DescentRates rates;
   rates.lr = static_cast<float>(lr);
+  rates.decay = static_cast<float>(options.weight_decay);
   rates.scale = static_cast<float>(scale);
   rates.momentum = static_cast<float>(options.momentum);
   rates.beta1 = static_cast<float>(options.beta1);
@@ -97,6 +96,13 @@ void update(std::vector<TrainLayer>& layers, const TrainOptions& options, double
   rates.epsilon = static_cast<float>(options.epsilon);
   rates.correct1 = static_cast<float>(1 / (1 - std::pow(options.beta1, steps)));
   rates.correct2 = static_cast<float>(1 / (1 - std::pow(options.beta2, steps)));
+  return rates;
+}
+
+void update(std::vector<TrainLayer>& layers, const TrainOptions& options, double lr, double scale,
+            std::int64_t step) {
+  Work work(layers, options.weight_decay);
+  const DescentRates rates = descent_rates(options, lr, scale, step);
   work.for_each_block(
       [&](std::size_t, const Block& block) { update_block(options.optimizer, rates, block); });
   std::size_t connections = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/descent.h"
 #include "train/layer.h"
 
 namespace filigree {
@@ -11,8 +12,11 @@ namespace filigree {
 // Adds the gradients of all slices up into the first and returns the norm over all parameters.
 double combine_gradients(std::vector<TrainLayer>& layers);
 
+// What a step of the optimizer takes; `step` counts from 1, for Adam.
+DescentRates descent_rates(const TrainOptions& options, double lr, double scale, std::int64_t step);
+
 // One step with the combined gradients times `scale` (the clipping), then clears them and refreshes the
-// transposed values. `step` counts from 1, for Adam.
+// transposed values.
 void update(std::vector<TrainLayer>& layers, const TrainOptions& options, double lr, double scale,
             std::int64_t step);
 

@@ -76,10 +76,6 @@ void load_sparse_rows(const Batch& batch, std::size_t features, std::size_t stri
   }
 }
 
-std::uint32_t dropout_key(std::uint64_t key, std::size_t layer) {
-  return static_cast<std::uint32_t>(mix64(key + layer));
-}
-
 }  // namespace
 
 Record::Record(const std::vector<TrainLayer>& network, std::size_t samples) : width(padded(samples)) {
@@ -145,15 +141,19 @@ Batch SlicePass::panel(const Batch& batch, std::size_t p) const {
   return {batch.data, batch.scaling, batch.rows.subspan(begin, std::min(stride_, batch.rows.size() - begin))};
 }
 
-std::uint64_t SlicePass::panel_key(const Step& step, std::size_t p) const {
-  return mix64(step.key + (step.first + p * stride_) / kLanes);
+std::uint32_t SlicePass::dropout_key(std::uint64_t key, std::size_t first, std::size_t level) {
+  return static_cast<std::uint32_t>(mix64(mix64(key + first / kLanes) + level));
+}
+
+std::uint32_t SlicePass::panel_key(const Step& step, std::size_t p, std::size_t level) const {
+  return dropout_key(step.key, step.first + p * stride_, level);
 }
 
 void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, std::size_t p,
                      const Step* step) {
   const auto features = static_cast<std::size_t>(batch.data.features);
   const bool drop = step != nullptr && options_.input_dropout > 0;
-  const std::uint32_t key = drop ? dropout_key(panel_key(*step, p), 0) : 0;
+  const std::uint32_t key = drop ? panel_key(*step, p, 0) : 0;
   float* x = level(0, p);
   if (!layers.front().by_input) {
     const Affine affine{batch.scaling.mean, batch.scaling.scale};
@@ -195,7 +195,7 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
         forward_layer(layer, level(l, p), y, sum, stride_);
       }
       if (step != nullptr && options_.dropout > 0 && l + 1 < stages_.size())
-        drop_out(dropout_key(panel_key(*step, p), l + 1), options_.dropout, y, level_size_[l + 1]);
+        drop_out(panel_key(*step, p, l + 1), options_.dropout, y, level_size_[l + 1]);
       if (stage.exit != kNone && step != nullptr)
         forward_layer(layers[stage.exit], y, stage.exit_y.data() + p * level_size_.back(), nullptr, stride_);
     }
@@ -207,7 +207,7 @@ void SlicePass::finish_delta(const std::vector<TrainLayer>& layers, const Step& 
                              std::size_t p, float* delta) {
   const std::size_t size = level_size_[l];
   // A relu that dropped out shows as zero, which closes the gate; what is left is the scale of those kept.
-  if (options_.dropout > 0) drop_out(dropout_key(panel_key(step, p), l), options_.dropout, delta, size);
+  if (options_.dropout > 0) drop_out(panel_key(step, p, l), options_.dropout, delta, size);
   const Stage& below = stages_[l - 1];
   const TrainLayer& layer = layers[below.layer];
   if (below.mixture || layer.activation == Activation::relu) return;  // done there; done by gating

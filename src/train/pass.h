@@ -49,6 +49,11 @@ class SlicePass {
   LossSum train(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t batch_size,
                 std::size_t slice, std::uint64_t key, std::size_t first, Record* record);
 
+  // What drops out at a level (the inputs' is 0) of the panel that begins with sample number `first` of the
+  // batch.
+  static std::uint32_t dropout_key(std::uint64_t key, std::size_t first, std::size_t level);
+  std::size_t stride() const { return stride_; }  // samples of a panel
+
   // The loss alone, without dropout or smoothing.
   LossSum evaluate(const std::vector<TrainLayer>& layers, const Batch& batch);
 
@@ -71,7 +76,7 @@ class SlicePass {
 
   Batch panel(const Batch& batch, std::size_t p) const;
   float* level(std::size_t l, std::size_t p) { return activation_[l].data() + p * level_size_[l]; }
-  std::uint64_t panel_key(const Step& step, std::size_t p) const;
+  std::uint32_t panel_key(const Step& step, std::size_t p, std::size_t level) const;
   void load(const std::vector<TrainLayer>& layers, const Batch& batch, std::size_t p, const Step* step);
   void forward(const std::vector<TrainLayer>& layers, const Batch& batch, const Step* step);
   void backward(std::vector<TrainLayer>& layers, const Batch& batch, const Step& step);

@@ -48,8 +48,9 @@ void check_same_settings(const TrainOptions& asked, const TrainOptions& saved,
 class Run {
  public:
   Run(const Dataset& data, const TrainOptions& options, const RunFiles& files, const TrainObserver& observer,
-      const Model* network)
+      const Model* network, const DevicePlace& place)
       : data_(data), files_(files), observer_(observer), trainer_(start(data, options, files, network)) {
+    if (place.backend != nullptr) trainer_.move_to(place);
     test_rows_.resize(static_cast<std::size_t>(data.test.rows));
     std::iota(test_rows_.begin(), test_rows_.end(), 0);
   }
@@ -239,6 +240,7 @@ class Run {
     TrainState& state = trainer_.state();
     for (std::size_t l = 0; l < state.layers.size(); ++l)
       set_connections(state.layers[l], state.best[l], state.layers[l].transposed.rows > 0);
+    trainer_.send_layers();
   }
 
   Offset connections() const {
@@ -275,8 +277,8 @@ class Run {
 }  // namespace
 
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
-                          const TrainObserver& observer, const Model* start) {
-  return Run(data, options, files, observer, start)();
+                          const TrainObserver& observer, const Model* start, const DevicePlace& place) {
+  return Run(data, options, files, observer, start, place)();
 }
 
 }  // namespace filigree

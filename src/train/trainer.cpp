@@ -191,6 +191,19 @@ void Trainer::make_passes() {
     passes_.push_back(std::make_unique<SlicePass>(state_.layers, state_.options, widest));
 }
 
+void Trainer::move_to(const DevicePlace& place) {
+  device_ = std::make_unique<DevicePass>(place, data_, state_, slices_, passes_.front()->stride());
+  send_layers();
+}
+
+void Trainer::send_layers() {
+  if (device_ != nullptr) device_->send(state_.layers);
+}
+
+void Trainer::bring_home() {
+  if (device_ != nullptr) device_->bring_home(state_.layers);
+}
+
 std::int64_t Trainer::steps_per_epoch() const {
   const auto batch = static_cast<std::size_t>(state_.options.batch);
   return static_cast<std::int64_t>((train_rows_.size() + batch - 1) / batch);
@@ -214,6 +227,13 @@ double Trainer::learning_rate() const {
     }
   }
   return o.lr;
+}
+
+LossSum Trainer::run_batch(std::span<const Index> rows, std::uint64_t key, bool keep, std::size_t batch) {
+  const std::size_t padded = (static_cast<std::size_t>(state_.options.batch) + kLanes - 1) / kLanes * kLanes;
+  if (device_ != nullptr)
+    return device_->train(rows, key, batch * padded, keep ? static_cast<int>(batch) : -1);
+  return run_slices(rows, key, keep ? record_.get() : nullptr, batch * padded);
 }
 
 LossSum Trainer::run_slices(std::span<const Index> rows, std::uint64_t key, Record* record,
@@ -252,16 +272,14 @@ bool Trainer::evolves_now() const {
   return static_cast<double>(state_.step) < o.stop_evolving * static_cast<double>(total_steps());
 }
 
-void Trainer::add_batches(std::int64_t first, Record* record) {
+void Trainer::add_batches(std::int64_t first, bool keep) {
   const TrainOptions& o = state_.options;
-  const auto batch = static_cast<std::size_t>(o.batch);
-  const std::size_t padded = (batch + kLanes - 1) / kLanes * kLanes;
   Random random = random_stream(o.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
   for (std::int64_t i = first; i < o.growth_batches; ++i) {
-    std::vector<Index> rows(batch);
+    std::vector<Index> rows(static_cast<std::size_t>(o.batch));
     for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
-    run_slices(rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(static_cast<std::uint64_t>(i))),
-               record, static_cast<std::size_t>(i) * padded);
+    run_batch(rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(static_cast<std::uint64_t>(i))),
+              keep, static_cast<std::size_t>(i));
   }
 }
 
@@ -272,41 +290,55 @@ Moment Trainer::moment() const {
       learning_rate()};
 }
 
-void Trainer::evolve_now(Record* record) {
+void Trainer::evolve_now(bool grows_by_gradient) {
   const TrainOptions& o = state_.options;
   const double started = seconds_now();
-  if (record != nullptr && o.growth_batches > 1) {
-    add_batches(1, record);  // the batch just trained on is the first
+  if (grows_by_gradient && o.growth_batches > 1) {
+    add_batches(1, true);  // the batch just trained on is the first
     for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
   }
-  const Evolution evolution = evolve(state_.layers, o, moment(), record, data_.train, slices_);
+  bring_home();
+  std::unique_ptr<GrowthView> growth;
+  if (grows_by_gradient && device_ != nullptr)
+    growth = std::make_unique<DevicePass::Growth>(device_->growth());
+  else if (grows_by_gradient)
+    growth = std::make_unique<RecordedGrowth>(state_.layers, *record_, data_.train);
+  const Evolution evolution = evolve(state_.layers, o, moment(), growth.get(), slices_);
+  send_layers();
   state_.epoch.dropped += evolution.dropped;
   state_.epoch.grown += evolution.grown;
   state_.epoch.evolve_seconds += seconds_now() - started;
 }
 
 void Trainer::measure_gradients() {
-  add_batches(0, nullptr);
-  combine_gradients(state_.layers);
+  add_batches(0, false);
+  if (device_ != nullptr)
+    device_->bring_gradients(state_.layers);
+  else
+    combine_gradients(state_.layers);
 }
 
 void Trainer::prune_now() {
   const TrainOptions& o = state_.options;
   const double started = seconds_now();
   if (o.prune_by == PruneBy::taylor) measure_gradients();
+  bring_home();
   const auto prunes = o.structure == Structure::none ? prune : prune_groups;
   state_.epoch.dropped += prunes(state_.layers, o, moment(), slices_).dropped;
   for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
+  send_layers();
   state_.epoch.evolve_seconds += seconds_now() - started;
 }
 
-void Trainer::report_not_finite(double loss) const {
+void Trainer::report_not_finite(double loss) {
+  bring_home();
   const std::string found = find_not_finite(state_.layers);
   fail("step {} (epoch {}): the loss is {}; the first values that are not finite are the {}", state_.step + 1,
        state_.epoch.epoch, loss, found.empty() ? "outputs of the last layer" : found);
 }
 
-void Trainer::check_finite() const {
+void Trainer::check_finite() {
+  bring_home();
   const std::string found = find_not_finite(state_.layers);
   if (!found.empty())
     fail("step {} (epoch {}): the {} are not finite any more", state_.step, state_.epoch.epoch, found);
@@ -321,24 +353,31 @@ void Trainer::step(std::span<const Index> rows) {
   if (prunes && o.prune_schedule == PruneSchedule::once && state_.step == 0) prune_now();
   ++state_.step;
   const bool evolves = evolves_now();
-  Record* record = nullptr;
-  if (evolves && o.evolve != Evolve::set && !prunes) {
+  const bool grows_by_gradient = evolves && o.evolve != Evolve::set && !prunes;
+  if (grows_by_gradient && device_ == nullptr) {
     const std::size_t padded = (static_cast<std::size_t>(o.batch) + kLanes - 1) / kLanes * kLanes;
     const std::size_t samples = padded * static_cast<std::size_t>(o.growth_batches);
     // Kept between evolutions (its pages cost more than what is written to them), and made anew where a short
     // batch would leave old samples in it.
     if (record_ == nullptr || rows.size() < static_cast<std::size_t>(o.batch))
       record_ = std::make_unique<Record>(state_.layers, samples);
-    record = record_.get();
   }
-  const LossSum sum = run_slices(rows, key, record, 0);
-  const double norm = combine_gradients(state_.layers);
+  const LossSum sum = run_batch(rows, key, grows_by_gradient, 0);
+  const double norm = device_ != nullptr ? device_->gradient_norm() : combine_gradients(state_.layers);
   if (!std::isfinite(sum.loss) || !std::isfinite(norm)) {
     --state_.step;
     report_not_finite(sum.loss / static_cast<double>(rows.size()));
   }
-  update(state_.layers, o, lr, o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0, state_.step);
-  if (shrinks_now()) shrink_groups(state_.layers, o, lr * static_cast<double>(kShrinkEvery));
+  const double scale = o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0;
+  if (device_ != nullptr)
+    device_->descend(descent_rates(o, lr, scale, state_.step));
+  else
+    update(state_.layers, o, lr, scale, state_.step);
+  if (shrinks_now()) {
+    bring_home();
+    shrink_groups(state_.layers, o, lr * static_cast<double>(kShrinkEvery));
+    send_layers();
+  }
   state_.epoch.train_loss += sum.loss;
   state_.epoch.train_accuracy += static_cast<double>(sum.correct);
   state_.epoch.lr = lr;
@@ -346,10 +385,11 @@ void Trainer::step(std::span<const Index> rows) {
   if (prunes)
     prune_now();
   else
-    evolve_now(record);
+    evolve_now(grows_by_gradient);
 }
 
 LossSum Trainer::evaluate(const DataRows& data, std::span<const Index> rows) {
+  if (device_ != nullptr) return device_->evaluate(data, rows);
   std::vector<LossSum> sums(slices_);
   parallel_for(slices_, 1, [&](std::size_t from, std::size_t to) {
     for (std::size_t s = from; s < to; ++s) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "train/device_pass.h"
 #include "train/evolve.h"
 #include "train/pass.h"
 #include "train/state.h"
@@ -20,6 +21,10 @@ class Trainer {
   // Throws Error if data and options do not fit.
   Trainer(const Dataset& data, const TrainOptions& options);
   Trainer(const Dataset& data, TrainState state);
+  // From here on steps run on a device. Throws Error if it cannot.
+  void move_to(const DevicePlace& place);
+  // What changed in the state's layers goes to where they are trained.
+  void send_layers();
   Trainer(Trainer&&) = delete;  // passes refer to the state
 
   TrainState& state() { return state_; }
@@ -35,8 +40,9 @@ class Trainer {
   // The gradients of growth_batches batches, drawn at random, in the first slice of each layer's; nothing is
   // trained.
   void measure_gradients();
-  // Throws Error if something that a checkpoint holds is not finite: the last step may have made it so.
-  void check_finite() const;
+  // Brings the layers home, if they are elsewhere. Throws Error if something that a checkpoint holds is not
+  // finite: the last step may have made it so.
+  void check_finite();
   LossSum evaluate(const DataRows& data, std::span<const Index> rows);
 
   // The batches of an epoch, counted from 0.
@@ -47,15 +53,18 @@ class Trainer {
   void split_rows();
   void check_pruning() const;
   void make_passes();
+  // `batch` counts those whose gradients decide together what grows.
+  LossSum run_batch(std::span<const Index> rows, std::uint64_t key, bool keep, std::size_t batch);
   LossSum run_slices(std::span<const Index> rows, std::uint64_t key, Record* record, std::size_t first);
   bool shrinks_now() const;
   bool evolves_now() const;
-  void evolve_now(Record* record);
+  void evolve_now(bool grows_by_gradient);
   void prune_now();
   // Further batches, drawn at random, from the `first` on: their gradients are added up, but not trained on.
-  void add_batches(std::int64_t first, Record* record);
+  void add_batches(std::int64_t first, bool keep);
   Moment moment() const;
-  [[noreturn]] void report_not_finite(double loss) const;
+  [[noreturn]] void report_not_finite(double loss);
+  void bring_home();
 
   const Dataset& data_;
   TrainState state_;
@@ -63,6 +72,7 @@ class Trainer {
   std::size_t slices_;
   std::vector<std::unique_ptr<SlicePass>> passes_;
   std::unique_ptr<Record> record_;
+  std::unique_ptr<DevicePass> device_;  // null: the CPU
 };
 
 // Where a run keeps its files.
@@ -84,6 +94,7 @@ struct TrainOutcome {
 // A whole run. Throws Cancelled after observer.stop, once the checkpoint is written. `start`: the network to
 // go on from, see start.h; a run that is resumed has it already.
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
-                          const TrainObserver& observer, const Model* start = nullptr);
+                          const TrainObserver& observer, const Model* start = nullptr,
+                          const DevicePlace& place = {});
 
 }  // namespace filigree

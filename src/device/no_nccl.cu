@@ -1,0 +1,20 @@
+// Where NCCL is not installed, in the place of nccl.cu.
+#include "device/all_reduce.h"
+#include "filigree/vocabulary.h"
+
+namespace filigree {
+
+struct AllReduce::Impl {};
+
+AllReduce::AllReduce(std::span<const int> devices) {
+  if (devices.size() > 1)
+    throw Error(
+        "training on several GPUs needs NCCL, and this program was built without: install it, build again, "
+        "or use --gpus 1");
+}
+AllReduce::AllReduce(AllReduce&&) noexcept = default;
+AllReduce::~AllReduce() = default;
+
+void AllReduce::add(std::span<float* const>, std::size_t, std::span<const cudaStream_t>) {}
+
+}  // namespace filigree

@@ -1,0 +1,14 @@
+// A network in training on one or several devices.
+#pragma once
+
+#include <memory>
+
+#include "device/device_training.h"
+
+namespace filigree {
+
+// Blocks of `threads` threads, 32 or 128.
+std::unique_ptr<DeviceTraining> start_cuda_training(std::span<const int> devices, const TrainingShape& shape,
+                                                    unsigned threads = 128);
+
+}  // namespace filigree
