@@ -12,6 +12,8 @@
 
 namespace filigree {
 
+inline constexpr unsigned kBlockThreads = 128;  // where nothing else is asked for
+
 struct LaunchShape {
   dim3 grid, block;
   cudaStream_t stream = nullptr;

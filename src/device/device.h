@@ -54,7 +54,7 @@ enum class DeviceEngine {
 
 struct DeviceRunOptions {
   DeviceEngine engine = DeviceEngine::fused;
-  unsigned threads = 128;  // of a block: 32 or 128
+  unsigned threads = 0;  // of a block: 32 or 128; 0: what suits the device
   // A row of zeros stays one in every layer: rows that died are left behind every so many layers; 0: never.
   unsigned compact_every = 0;
 };

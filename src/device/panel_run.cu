@@ -14,8 +14,12 @@ namespace {
 
 constexpr unsigned kMostLayers = 1u << 16;
 
+unsigned threads_of(const DeviceRunOptions& options) {
+  return options.threads == 0 ? kBlockThreads : options.threads;
+}
+
 std::size_t stride_for(const RunShape& shape, const DeviceRunOptions& options) {
-  const std::size_t together = std::size_t{options.threads} * ManyRows<1>::kRows;
+  const std::size_t together = std::size_t{threads_of(options)} * ManyRows<1>::kRows;
   return (shape.rows + together - 1) / together * together;
 }
 
@@ -236,8 +240,8 @@ std::uint64_t panel_run_bytes(const RunShape& shape, const DeviceRunOptions& opt
 std::unique_ptr<DeviceRun> start_panel_run(int device, const RunShape& shape, const DeviceRunOptions& options,
                                            const RunInputs& inputs) {
   check_cuda(cudaSetDevice(device), "choosing a device");
-  if (options.threads == 32) return std::make_unique<PanelRun<32>>(device, shape, options, inputs);
-  if (options.threads == 128) return std::make_unique<PanelRun<128>>(device, shape, options, inputs);
+  if (threads_of(options) == 32) return std::make_unique<PanelRun<32>>(device, shape, options, inputs);
+  if (threads_of(options) == 128) return std::make_unique<PanelRun<128>>(device, shape, options, inputs);
   throw Error("blocks of " + std::to_string(options.threads) + " threads, but they have 32 or 128");
 }
 

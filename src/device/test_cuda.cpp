@@ -1,8 +1,6 @@
 #include "device/test_cuda.h"
 
 #include <algorithm>
-#include <barrier>
-#include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -29,52 +27,75 @@ class Barrier {
  public:
   Barrier(std::string name, unsigned threads) : name_(std::move(name)), threads_(threads) {}
 
-  void wait(Where where) {
-    std::unique_lock lock(mutex_);
-    if (fault_) throw EmulatedFault(*fault_);
-    if (left_ > 0)
-      fail_with("waits at " + text(where) + " for " + std::to_string(left_) +
-                " threads that have left the kernel");
-    if (waiting_ > 0 && (where.line != where_.line || std::string_view(where.file) != where_.file))
-      fail_with("waits at " + text(where_) + " and at " + text(where));
-    where_ = where;
-    const std::uint64_t round = round_;
-    if (++waiting_ == threads_) {
-      waiting_ = 0;
-      ++round_;
-      changed_.notify_all();
-      return;
+  // The last one to come does `last` before anybody goes on.
+  template <typename Last>
+  void wait(Where where, const Last& last) {
+    std::uint64_t round = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (broken_) throw EmulatedFault(fault_);
+      if (left_ > 0)
+        fail_with("waits at " + text(where) + " for " + std::to_string(left_) +
+                  " threads that have left the kernel");
+      if (waiting_ > 0 && (where.line != where_.line || std::string_view(where.file) != where_.file))
+        fail_with("waits at " + text(where_) + " and at " + text(where));
+      where_ = where;
+      round = round_;
+      if (++waiting_ == threads_) {
+        last();
+        waiting_ = 0;
+        ++round_;
+        round_.notify_all();
+        return;
+      }
     }
-    changed_.wait(lock, [&] { return round_ != round || fault_; });
-    if (round_ == round) throw EmulatedFault(*fault_);
+    round_.wait(round);  // without the lock: thirty-two that wake up do not queue for it
+    if (broken_) {
+      const std::scoped_lock lock(mutex_);
+      if (broken_at_ == round) throw EmulatedFault(fault_);
+    }
+  }
+
+  // Everybody who comes or waits is thrown out.
+  void abandon(const std::string& why) {
+    const std::scoped_lock lock(mutex_);
+    set_fault(why);
   }
 
   // A thread's end of the kernel.
   void leave() {
     const std::scoped_lock lock(mutex_);
     ++left_;
-    if (waiting_ == 0 || fault_) return;
-    set_fault("waits at " + text(where_) + " for " + std::to_string(left_) +
-              " threads that have left the kernel");
+    if (waiting_ > 0)
+      set_fault(divergent("waits at " + text(where_) + " for " + std::to_string(left_) +
+                          " threads that have left the kernel"));
   }
 
  private:
+  std::string divergent(const std::string& what) const {
+    return name_ + " " + what + ": a barrier in divergent code";
+  }
   void set_fault(const std::string& what) {
-    fault_ = name_ + " " + what + ": a barrier in divergent code";
-    changed_.notify_all();
+    if (broken_) return;
+    fault_ = what;
+    broken_at_ = round_;
+    broken_ = true;
+    ++round_;
+    round_.notify_all();
   }
   [[noreturn]] void fail_with(const std::string& what) {
-    set_fault(what);
-    throw EmulatedFault(*fault_);
+    set_fault(divergent(what));
+    throw EmulatedFault(fault_);
   }
 
   std::string name_;
   unsigned threads_, waiting_ = 0, left_ = 0;
-  std::uint64_t round_ = 0;
+  std::atomic<std::uint64_t> round_ = 0;
+  std::atomic<bool> broken_ = false;
+  std::uint64_t broken_at_ = 0;  // those who wait in this round are thrown out
   Where where_ = {};
-  std::optional<std::string> fault_;
+  std::string fault_;
   std::mutex mutex_;
-  std::condition_variable changed_;
 };
 
 struct Warp {
@@ -94,7 +115,10 @@ struct Block {
   std::vector<std::unique_ptr<Warp>> warps;
 };
 
+class Grid;
+thread_local Grid* grid = nullptr;
 thread_local Block* block = nullptr;
+thread_local std::size_t block_number = 0;
 thread_local unsigned linear = 0, turn = 0;
 
 struct Region {
@@ -116,7 +140,8 @@ std::map<void*, Allocation>& allocations() {
   return all;
 }
 
-// One grid, block after block, with threads that stay.
+// One grid, with threads that stay. They go through its blocks one after the other; where these share no
+// memory, no thread waits for the others before the next block.
 class Grid {
  public:
   Grid(const LaunchShape& shape, const std::function<void()>& thread)
@@ -124,10 +149,10 @@ class Grid {
         thread_(thread),
         threads_(shape.block.x * shape.block.y * shape.block.z),
         blocks_(std::size_t{shape.grid.x} * shape.grid.y * shape.grid.z),
-        between_(threads_, Next{this}) {}
+        between_("a grid", threads_) {}
 
   void run() {
-    prepare();
+    poison();
     std::vector<std::thread> running;
     running.reserve(threads_);
     for (unsigned t = 0; t < threads_; ++t) running.emplace_back([this, t] { run_thread(t); });
@@ -135,54 +160,81 @@ class Grid {
     if (fault_) std::rethrow_exception(fault_);
   }
 
+  void touch_shared(std::size_t at) {
+    if (at == 0)
+      shares_ = true;
+    else if (!shares_)
+      throw EmulatedFault("a kernel whose first block shares no memory, but a later one does");
+  }
+
  private:
-  struct Next {
-    Grid* grid;
-    void operator()() noexcept {
-      ++grid->at_;
-      grid->prepare();
-    }
+  struct Running {
+    std::unique_ptr<Block> block;
+    unsigned left = 0;
   };
 
-  bool done() const { return at_ == blocks_ || fault_; }
-
-  void prepare() {
-    if (done()) return;
+  static void poison() {
     const std::scoped_lock lock(registry_mutex);
     for (const Region& region : shared_regions()) std::memset(region.memory, kUnset, region.bytes);
-    block_ = std::make_unique<Block>(threads_);
+  }
+
+  Block* enter(std::size_t at) {
+    const std::scoped_lock lock(mutex_);
+    if (fault_ && at > 0) return nullptr;  // the first is everybody's: all wait behind it
+    Running& here = running_[at];
+    if (here.block == nullptr) here.block = std::make_unique<Block>(threads_);
+    return here.block.get();
+  }
+  void leave(std::size_t at) {
+    const std::scoped_lock lock(mutex_);
+    if (++running_[at].left == threads_) running_.erase(at);
+  }
+
+  // Threads that are ahead of this one wait for nothing any more.
+  void fail(std::exception_ptr fault) {
+    const std::scoped_lock lock(mutex_);
+    if (!fault_) fault_ = std::move(fault);
+    if (shares_) return;  // all are in this block, and all leave it
+    for (auto& [at, here] : running_) {
+      here.block->barrier.abandon("a thread has failed");
+      for (const auto& warp : here.block->warps) warp->barrier.abandon("a thread has failed");
+    }
   }
 
   void run_thread(unsigned t) {
-    do {  // the first block is everybody's, even if it has failed already
-      const auto at = static_cast<unsigned>(at_);
-      block = block_.get();
+    for (std::size_t at = 0; at < blocks_; ++at) {
+      const auto number = static_cast<unsigned>(at);
+      grid = this;
+      block = enter(at);
+      if (block == nullptr) return;
+      block_number = at;
       linear = t;
       turn = 0;
       gridDim = shape_.grid;
       blockDim = shape_.block;
-      blockIdx = {at % gridDim.x, at / gridDim.x % gridDim.y, at / (gridDim.x * gridDim.y)};
+      blockIdx = {number % gridDim.x, number / gridDim.x % gridDim.y, number / (gridDim.x * gridDim.y)};
       threadIdx = {t % blockDim.x, t / blockDim.x % blockDim.y, t / (blockDim.x * blockDim.y)};
       try {
         thread_();
       } catch (...) {
-        const std::scoped_lock lock(fault_mutex_);
-        if (!fault_) fault_ = std::current_exception();
+        fail(std::current_exception());
       }
       block->barrier.leave();
       block->warps[t / 32]->barrier.leave();
-      between_.arrive_and_wait();
-    } while (!done());
+      leave(at);
+      if (at == 0 || shares_) between_.wait({"", 0}, poison);
+    }
   }
 
   const LaunchShape& shape_;
   const std::function<void()>& thread_;
   unsigned threads_;
-  std::size_t blocks_, at_ = 0;
-  std::unique_ptr<Block> block_;
-  std::mutex fault_mutex_;
+  std::size_t blocks_;
+  std::atomic<bool> shares_ = false;
+  std::map<std::size_t, Running> running_;
+  std::mutex mutex_;
   std::exception_ptr fault_;
-  std::barrier<Next> between_;
+  Barrier between_;
 };
 
 }  // namespace
@@ -193,8 +245,12 @@ SharedMemory::SharedMemory(void* memory, std::size_t bytes) {
   std::memset(memory, kUnset, bytes);  // the first block of all is under way already
 }
 
+void touch_shared() {
+  grid->touch_shared(block_number);
+}
+
 void sync_block(Where where) {
-  block->barrier.wait(where);
+  block->barrier.wait(where, [] {});
 }
 
 unsigned lane() {
@@ -202,14 +258,14 @@ unsigned lane() {
 }
 
 void sync_warp(Where where) {
-  block->warps[linear / 32]->barrier.wait(where);
+  block->warps[linear / 32]->barrier.wait(where, [] {});
 }
 
 const std::uint64_t* exchange(std::uint64_t word, Where where) {
   Warp& warp = *block->warps[linear / 32];
   std::uint64_t* words = warp.word[turn++ % 2];
   words[lane()] = word;
-  warp.barrier.wait(where);
+  warp.barrier.wait(where, [] {});
   return words;
 }
 

@@ -1,12 +1,12 @@
 // CUDA without a GPU, for tests: device code compiled by the host's compiler, one thread for each CUDA
 // thread.
 //
-// Kernels, barriers and host code really run, under sanitizers too. Blocks run one after the other, the
-// threads of a block side by side. A stream does nothing before somebody waits for it. Memory that was
-// allocated, arrays that a block shares, and the target of a copy that has not been waited for hold 0xff in
-// every byte: a NaN, or a very large number. What a GPU would leave undefined or hang at is an EmulatedFault
-// with a message. What it cannot show: speed, warps that run in step, memory order weaker than the host's,
-// coalescing, spills.
+// Kernels, barriers and host code really run, under sanitizers too. The threads of a block run side
+// by side, blocks that share memory one after the other. A stream does nothing before somebody waits for it.
+// Memory that was allocated, arrays that a block shares, and the target of a copy that has not been waited
+// for hold 0xff in every byte: a NaN, or a very large number. What a GPU would leave undefined or hang at is
+// an EmulatedFault with a message. What it cannot show: speed, warps that run in step, memory order weaker
+// than the host's, coalescing, spills.
 //
 // FILIGREE_EMULATED="devices=2 memory=1000000" in the environment says what there is (1 device with 1 GiB);
 // "driver=0" that there is no driver.
@@ -116,6 +116,8 @@ class EmulatedFault : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+inline constexpr unsigned kBlockThreads = 32;  // each is a thread of the host
+
 struct LaunchShape {
   dim3 grid, block;
   cudaStream_t stream = nullptr;
@@ -123,6 +125,7 @@ struct LaunchShape {
 
 namespace emulated {
 
+void touch_shared();
 void sync_block(Where where);
 void sync_warp(Where where);
 // A word from each thread of the warp to all of them: the 32 words, in the order of lanes, until the next
@@ -158,6 +161,7 @@ void launch(const LaunchShape& shape, void (*kernel)(Parameters...), Arguments..
 
 #define FILIGREE_SHARED(type, name, count)                          \
   static filigree::emulated::SharedArray<type, (count)> name##_all; \
+  filigree::emulated::touch_shared();                               \
   type(&name)[count] = name##_all.values
 
 // NOLINTBEGIN: and these.

@@ -37,24 +37,27 @@ __device__ __forceinline__ T sum_of_warp(T value) {
   return value;
 }
 
-// A block for each row, a warp for each connection in turn; lanes share the samples out. The row's own
-// samples come from the first cache after the first connection: 4 bytes a connection and sample from beyond
-// it.
+// A block for each row, eight lanes for each connection in turn, which share the samples out: 32 bytes at a
+// time are what memory gives at least, and three shuffles add four connections up. The row's own samples come
+// from the first cache after the first connection: 4 bytes a connection and sample from beyond it.
 template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
     gradient_kernel(DevicePattern w, const float* a, const float* b, unsigned samples, std::size_t stride,
                     float* gradient) {
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  constexpr unsigned kLanes = 8, kTogether = kThreads / kLanes;
+  const unsigned lane = threadIdx.x % kLanes, place = threadIdx.x / kLanes;
   for (unsigned row = blockIdx.x; row < w.rows; row += gridDim.x) {
     const float* own = a + row * stride;
     const unsigned end = w.begin[row + 1];
-    for (unsigned e = w.begin[row] + warp; e < end;
-         e += (kThreads / kWarp)) {  // the same for all lanes of a warp
-      const float* other = b + w.column[e] * stride;
+    for (unsigned first = w.begin[row]; first < end; first += kTogether) {  // the same for all threads
+      const unsigned e = first + place;
       float sum = 0;
-      for (unsigned s = lane; s < samples; s += kWarp) sum += own[s] * other[s];
-      sum = sum_of_warp(sum);
-      if (lane == 0) gradient[e] += sum;
+      if (e < end) {
+        const float* other = b + w.column[e] * stride;
+        for (unsigned s = lane; s < samples; s += kLanes) sum += own[s] * other[s];
+      }
+      for (unsigned by = kLanes / 2; by > 0; by /= 2) sum += __shfl_down_sync(kFullWarp, sum, by);
+      if (lane == 0 && e < end) gradient[e] += sum;
     }
   }
 }
@@ -194,17 +197,12 @@ __global__ void __launch_bounds__(kThreads)
 template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
     square_kernel(const float* values, std::size_t count, double* partial) {
-  FILIGREE_SHARED(double, of_warp, (kThreads / kWarp));
   double sum = 0;
   for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * kThreads)
     sum += double{values[i]} * double{values[i]};
   sum = sum_of_warp(sum);
-  if (threadIdx.x % kWarp == 0) of_warp[threadIdx.x / kWarp] = sum;
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  for (unsigned w = 1; w < (kThreads / kWarp); ++w) sum += of_warp[w];
-  partial[blockIdx.x] = sum;
+  if (threadIdx.x % kWarp == 0) partial[(blockIdx.x * kThreads + threadIdx.x) / kWarp] = sum;
 }
 
 // A block takes 32 features of 32 samples through shared memory: read along rows, written along samples.
@@ -340,7 +338,8 @@ void TrainKernels<kThreads>::gather(const float* from, const unsigned* order, fl
 template <unsigned kThreads>
 void TrainKernels<kThreads>::sum_squares(const float* values, std::size_t count, double* partial,
                                          cudaStream_t stream) {
-  launch({dim3(kSquareBlocks), dim3(kThreads), stream}, square_kernel<kThreads>, values, count, partial);
+  launch({dim3(kSquareParts * kWarp / kThreads), dim3(kThreads), stream}, square_kernel<kThreads>, values,
+         count, partial);
 }
 
 template <unsigned kThreads>

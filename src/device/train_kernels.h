@@ -40,7 +40,7 @@ struct DeviceRows {
   unsigned mean_step = 0, scale_step = 0;  // 1: one for each feature
 };
 
-inline constexpr unsigned kSquareBlocks = 64;
+inline constexpr unsigned kSquareParts = 128;
 
 // By the threads of a block, 32 or 128.
 template <unsigned kThreads>
@@ -84,7 +84,7 @@ struct TrainKernels {
   static void gather(const float* from, const unsigned* order, float* to, std::size_t count,
                      cudaStream_t stream);
 
-  // partial[b] = the sum of squares of block b's share, for kSquareBlocks blocks.
+  // partial[w] = the sum of squares of warp w's share, for kSquareParts warps.
   static void sum_squares(const float* values, std::size_t count, double* partial, cudaStream_t stream);
 
   // x[feature * stride + b] = what row row[b] has there, scaled; zero for b from `samples` on to stride.

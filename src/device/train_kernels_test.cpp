@@ -275,7 +275,7 @@ TYPED_TEST(TrainKernelsTest, ValuesAreGatheredAndSquaresSummed) {
     const auto from_d = on_device(from, s.stream);
     const auto order_d = on_device(order, s.stream);
     DeviceArray<float> to_d(count);
-    DeviceArray<double> partial_d(kSquareBlocks);
+    DeviceArray<double> partial_d(kSquareParts);
     Kernels::gather(from_d.data(), order_d.data(), to_d.data(), count, s.stream);
     Kernels::sum_squares(from_d.data(), count, partial_d.data(), s.stream);
     const auto to = on_host(to_d, s.stream);

@@ -307,15 +307,15 @@ class Replica {
 
   double squares() {
     use();
-    squares_.make_room(2 * layers_.size() * kSquareBlocks);
+    squares_.make_room(2 * layers_.size() * kSquareParts);
     double* to = squares_.data();
     for (const auto& layer : layers_) {
       Kernels::sum_squares(layer->gradient.data(), layer->connections, to, stream_);
-      Kernels::sum_squares(layer->bias_gradient.data(), layer->outputs, to + kSquareBlocks, stream_);
-      to += 2 * kSquareBlocks;
+      Kernels::sum_squares(layer->bias_gradient.data(), layer->outputs, to + kSquareParts, stream_);
+      to += 2 * kSquareParts;
     }
     double sum = 0;
-    for (const double part : squares_.values(2 * layers_.size() * kSquareBlocks, stream_, "reading a norm"))
+    for (const double part : squares_.values(2 * layers_.size() * kSquareParts, stream_, "reading a norm"))
       sum += part;
     return sum;
   }
@@ -604,7 +604,8 @@ class CudaTraining final : public DeviceTraining {
 
 std::unique_ptr<DeviceTraining> start_cuda_training(std::span<const int> devices, const TrainingShape& shape,
                                                     unsigned threads) {
-  if (threads == 32) return std::make_unique<CudaTraining<32>>(devices, shape);
+  if ((threads == 0 ? kBlockThreads : threads) == 32)
+    return std::make_unique<CudaTraining<32>>(devices, shape);
   return std::make_unique<CudaTraining<128>>(devices, shape);
 }
 

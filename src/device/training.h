@@ -7,8 +7,8 @@
 
 namespace filigree {
 
-// Blocks of `threads` threads, 32 or 128.
+// Blocks of `threads` threads, 32 or 128; 0: what suits the device.
 std::unique_ptr<DeviceTraining> start_cuda_training(std::span<const int> devices, const TrainingShape& shape,
-                                                    unsigned threads = 128);
+                                                    unsigned threads = 0);
 
 }  // namespace filigree

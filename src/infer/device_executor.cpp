@@ -82,21 +82,21 @@ RunShape DeviceExecutor::shape_of(const PlanSource& plan, Index layers) {
 std::vector<unsigned> DeviceExecutor::rows_that_fit(RunShape shape, const DeviceRunOptions& options) const {
   const std::vector<DeviceFacts> facts = backend_.devices();
   std::vector<unsigned> fitting;
-  const unsigned block = options.threads * 4;  // rows come in whole blocks
+  constexpr unsigned kBlock = 512;  // rows come in whole blocks
   for (const int d : devices_) {
     const DeviceFacts& device = facts[static_cast<std::size_t>(d)];
-    shape.rows = block;
+    shape.rows = kBlock;
     const std::uint64_t one = backend_.run_bytes(shape, options);
-    shape.rows = 2 * block;
+    shape.rows = 2 * kBlock;
     const std::uint64_t each = backend_.run_bytes(shape, options) - one;  // further block
     const std::uint64_t free = device.free_memory > kSpare ? device.free_memory - kSpare : 0;
     if (free < one)
       fail(
           "device {} ({}) has {} of {} bytes free, but a run of {} rows takes {}: free some, or use --device "
           "cpu",
-          d, device.name, device.free_memory, device.memory, block, one + kSpare);
+          d, device.name, device.free_memory, device.memory, kBlock, one + kSpare);
     const std::uint64_t blocks = 1 + (free - one) / each;
-    fitting.push_back(static_cast<unsigned>(std::min<std::uint64_t>(blocks, (1u << 30) / block)) * block);
+    fitting.push_back(static_cast<unsigned>(std::min<std::uint64_t>(blocks, (1u << 30) / kBlock)) * kBlock);
   }
   return fitting;
 }
