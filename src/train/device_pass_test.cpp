@@ -1,0 +1,150 @@
+// Tests of training on the emulated device: step by step what the CPU does, within rounding.
+#include "train/device_pass.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "sparse/test_errors.h"
+#include "train/test_training.h"
+#include "train/trainer.h"
+
+namespace filigree {
+namespace {
+
+// What the emulated machine has, for one test.
+struct Emulated {
+  explicit Emulated(const char* what) { setenv("FILIGREE_EMULATED", what, 1); }
+  Emulated(const Emulated&) = delete;
+  Emulated& operator=(const Emulated&) = delete;
+  ~Emulated() { unsetenv("FILIGREE_EMULATED"); }
+};
+
+struct Case {
+  const char* name;
+  Kind kind = Kind::floats;
+  void (*set)(TrainOptions&) = [](TrainOptions&) {};
+};
+
+const Case kCases[] = {
+    {"rigl", Kind::bytes, [](TrainOptions& o) { o.dropout = 0.2, o.input_dropout = 0.1, o.slices = 2; }},
+    {"rigl, three batches for growth", Kind::floats,
+     [](TrainOptions& o) { o.growth_batches = 3, o.redistribute = Redistribute::global; }},
+    {"ertl", Kind::floats, [](TrainOptions& o) { o.evolve = Evolve::ertl, o.optimizer = Optimizer::sgd; }},
+    {"set, sparse rows, adam", Kind::sparse,
+     [](TrainOptions& o) { o.evolve = Evolve::set, o.optimizer = Optimizer::adam, o.lr = 0.01; }},
+    {"rigl, sparse rows", Kind::sparse},
+    {"dense, tanh, adamw", Kind::floats,
+     [](TrainOptions& o) {
+       o.dense = true, o.activation = HiddenActivation::tanh, o.optimizer = Optimizer::adamw, o.lr = 0.01;
+       o.dropout = 0.3;
+     }},
+    {"mse, leaky", Kind::floats,
+     [](TrainOptions& o) {
+       o.loss = Loss::mse, o.activation = HiddenActivation::leaky_relu, o.slope = 0, o.clip_norm = 0.05;
+     }},
+    {"pruned by taylor", Kind::floats,
+     [](TrainOptions& o) {
+       o.evolve = Evolve::prune, o.prune_by = PruneBy::taylor, o.final_sparsity = 0.7, o.stop_evolving = 1;
+     }},
+    {"pruned neurons", Kind::floats,
+     [](TrainOptions& o) {
+       o.evolve = Evolve::prune, o.structure = Structure::neurons, o.shrink = 0.01, o.final_sparsity = 0.7;
+       o.stop_evolving = 1;
+     }},
+};
+
+TrainOptions options_for(const Case& c, const Dataset& data) {
+  TrainOptions options;
+  options.network = {data.train.features, 18, 13, data.classes};
+  options.sparsity = 0.5;
+  options.batch = 70;  // and a last one of 50
+  options.epochs = 2;
+  options.update_every = 2;
+  options.label_smoothing = 0.1;
+  c.set(options);
+  return options;
+}
+
+// The largest difference between two networks of the same connections, relative to the largest weight.
+double distance(const std::vector<TrainLayer>& a, const std::vector<TrainLayer>& b) {
+  double largest = 0, difference = 0;
+  for (std::size_t l = 0; l < a.size(); ++l) {
+    EXPECT_EQ(a[l].pattern, b[l].pattern) << "layer " << l;
+    const auto compare = [&](const std::vector<float>& x, const std::vector<float>& y) {
+      ASSERT_EQ(x.size(), y.size());
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        largest = std::max(largest, std::fabs(double{x[i]}));
+        difference = std::max(difference, std::fabs(double{x[i]} - double{y[i]}));
+      }
+    };
+    compare(a[l].value, b[l].value);
+    compare(a[l].transposed_value, b[l].transposed_value);
+    compare(a[l].bias, b[l].bias);
+    compare(a[l].first, b[l].first);
+    compare(a[l].second, b[l].second);
+  }
+  return difference / largest;
+}
+
+// A sum of 70 products of numbers about as large as each other is off by 70 · 2⁻²⁴ of itself at most; eight
+// steps add theirs up, and each step's weights differ by what the steps before left: 8 · 8 / 2 times that.
+// Adam divides by the root of what it saw first, which for a gradient near zero is near zero itself.
+constexpr double kTolerance = 32 * 70 * 0x1p-24;
+constexpr double kAdamTolerance = 20 * kTolerance;
+
+void check(const Case& c, const std::vector<int>& devices) {
+  SCOPED_TRACE(c.name);
+  Dataset data = random_data(c.kind, 120, 20, 4, 3);
+  const TrainOptions options = options_for(c, data);
+  Trainer cpu(data, options), device(data, options);
+  device.move_to({cuda_backend(), devices});
+  for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
+    const std::vector<Index> rows = cpu.shuffled_rows(epoch);
+    for (const auto batch : {std::span(rows).first(70), std::span(rows).subspan(70)}) {
+      const double before = cpu.state().epoch.train_loss;
+      cpu.step(batch);
+      device.step(batch);
+      const double loss = cpu.state().epoch.train_loss - before;
+      ASSERT_NEAR(device.state().epoch.train_loss, cpu.state().epoch.train_loss, 1e-4 * loss);
+      ASSERT_EQ(device.state().epoch.dropped, cpu.state().epoch.dropped);
+      ASSERT_EQ(device.state().epoch.grown, cpu.state().epoch.grown);
+    }
+  }
+  device.check_finite();  // brings the layers home
+  const bool adam = options.optimizer == Optimizer::adam || options.optimizer == Optimizer::adamw;
+  EXPECT_LE(distance(cpu.state().layers, device.state().layers), adam ? kAdamTolerance : kTolerance);
+  std::vector<Index> all(static_cast<std::size_t>(data.test.rows));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Index>(i);
+  const LossSum expected = cpu.evaluate(data.test, all), found = device.evaluate(data.test, all);
+  EXPECT_NEAR(found.loss, expected.loss, 1e-4 * expected.loss);
+  EXPECT_EQ(found.correct, expected.correct);
+}
+
+TEST(DevicePass, DoesWhatTheCpuDoes) {
+  for (const Case& c : kCases) check(c, {0});
+}
+
+TEST(DevicePass, SharesBatchesOutToSeveralDevices) {
+  const Emulated two("devices=2");
+  for (const Case& c : kCases) check(c, {0, 1});
+}
+
+TEST(DevicePass, SaysWhatItCannotDo) {
+  const Dataset data = random_data(Kind::floats, 50, 20, 4, 3);
+  TrainOptions options = options_for(kCases[0], data);
+  options.exits = {1};
+  Trainer branched(data, options);
+  EXPECT_NE(error_of([&] {
+              branched.move_to({cuda_backend(), {0}});
+            }).find("exits are trained on the CPU"),
+            std::string::npos);
+  const Emulated small("memory=30000");
+  Trainer trainer(data, options_for(kCases[1], data));
+  const std::string error = error_of([&] { trainer.move_to({cuda_backend(), {0}}); });
+  EXPECT_NE(error.find("out of memory; the device has"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace filigree
