@@ -1,4 +1,5 @@
 // The CUDA device as the rooms above see it.
+#include "device/baseline_runs.h"
 #include "device/device.h"
 #include "device/device_memory.h"
 #include "device/panel_run.h"
@@ -7,6 +8,10 @@
 namespace filigree {
 
 namespace {
+
+bool is_spgemm(const DeviceRunOptions& options) {
+  return options.engine == DeviceEngine::spgemm || options.engine == DeviceEngine::spgemm_kept;
+}
 
 class CudaBackend final : public DeviceBackend {
  public:
@@ -32,10 +37,14 @@ class CudaBackend final : public DeviceBackend {
   }
 
   std::uint64_t run_bytes(const RunShape& shape, const DeviceRunOptions& options) const override {
+    if (options.engine == DeviceEngine::tiled) return tiled_run_bytes(shape);
+    if (is_spgemm(options)) return spgemm_run_bytes(shape);
     return panel_run_bytes(shape, options);
   }
   std::unique_ptr<DeviceRun> start(int device, const RunShape& shape, const DeviceRunOptions& options,
                                    const SparseInputs& inputs) const override {
+    if (options.engine == DeviceEngine::tiled) return start_tiled_run(device, shape, options, inputs);
+    if (is_spgemm(options)) return start_spgemm_run(device, shape, options, inputs);
     return start_panel_run(device, shape, options, inputs);
   }
   std::unique_ptr<DeviceRun> start(int device, const RunShape& shape, const DeviceRunOptions& options,

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "device/layer_feed.h"
 #include "device/layer_kernel.h"
+#include "device/library_products.h"
 #include "device/row_kernels.h"
 
 namespace filigree {
@@ -21,6 +23,10 @@ unsigned threads_of(const DeviceRunOptions& options) {
 std::size_t stride_for(const RunShape& shape, const DeviceRunOptions& options) {
   const std::size_t together = std::size_t{threads_of(options)} * ManyRows<1>::kRows;
   return (shape.rows + together - 1) / together * together;
+}
+
+FeedForm form_of(const DeviceRunOptions& options) {
+  return options.engine == DeviceEngine::spmm ? FeedForm::wide : FeedForm::narrow;
 }
 
 // All by hand what the block size decides: 32 or 128 threads.
@@ -45,7 +51,8 @@ class PanelRun final : public DeviceRun {
         layer_count_(kMostLayers),
         hash_(stride_),
         zeros_(shape.widest),
-        feed_(shape, FeedForm::narrow) {
+        feed_(shape, form_of(options)) {
+    if (options.engine == DeviceEngine::spmm) library_.emplace(stream_);
     zeros_.set_zero(stream_);
     std::vector<unsigned> numbers(stride_);
     std::iota(numbers.begin(), numbers.end(), 0u);
@@ -77,8 +84,11 @@ class PanelRun final : public DeviceRun {
     all_live_ = false;
     computed_ = rows_;
     outputs_ = layer.outputs();
-    run_layer<kThreads>({{arrived.begin, arrived.column, outputs_}, arrived.value, epilogue}, x_.data(),
-                        y_.data(), rows_, stride_, live_.data(), stream_);
+    if (library_)
+      multiply_by_library(arrived, layer.inputs, epilogue);
+    else
+      run_layer<kThreads>({{arrived.begin, arrived.column, outputs_}, arrived.value, epilogue}, x_.data(),
+                          y_.data(), rows_, stride_, live_.data(), stream_);
     feed_.used(stream_);
     std::swap(x_, y_);
     count_live_rows<kThreads>(live_.data(), row_.data(), weight_.data(), rows_, layer_count_.data() + layers_,
@@ -190,6 +200,15 @@ class PanelRun final : public DeviceRun {
     stream_.wait("loading the inputs");
   }
 
+  void multiply_by_library(const LayerFeed::Arrived& w, unsigned inputs, const LayerEpilogue& epilogue) {
+    if (rows_ == 0) return;
+    (*library_)({static_cast<int>(outputs_), static_cast<int>(inputs), static_cast<int>(w.connections),
+                 reinterpret_cast<int*>(const_cast<unsigned*>(w.begin)), const_cast<int*>(w.wide_column),
+                 const_cast<float*>(w.value)},
+                x_.data(), y_.data(), rows_, stride_);
+    finish_layer<kThreads>(epilogue, outputs_, y_.data(), rows_, stride_, live_.data(), stream_);
+  }
+
   // Rows whose mark in live_ is set move together, unless more than `most` have one.
   bool move_marked(unsigned most) {
     unsigned living = 0;
@@ -227,6 +246,7 @@ class PanelRun final : public DeviceRun {
   DeviceArray<float> zeros_;
   LayerFeed feed_;
   CudaStream stream_;
+  std::optional<SparseTimesDense> library_;  // in the place of our kernel
 };
 
 }  // namespace
@@ -234,7 +254,7 @@ class PanelRun final : public DeviceRun {
 std::uint64_t panel_run_bytes(const RunShape& shape, const DeviceRunOptions& options) {
   const std::uint64_t stride = stride_for(shape, options);
   return (2 * std::uint64_t{shape.widest} * sizeof(float) + 5 * sizeof(unsigned) + 8) * stride +
-         (kMostLayers + 1 + shape.widest) * sizeof(unsigned) + LayerFeed::bytes(shape, FeedForm::narrow);
+         (kMostLayers + 1 + shape.widest) * sizeof(unsigned) + LayerFeed::bytes(shape, form_of(options));
 }
 
 std::unique_ptr<DeviceRun> start_panel_run(int device, const RunShape& shape, const DeviceRunOptions& options,

@@ -161,6 +161,68 @@ TEST(PanelRun, TakesAnyWeightsAndValues) {
   }
 }
 
+// The baselines, with the row filter and without.
+TEST(BaselineRuns, TakeEveryRowThroughEveryLayer) {
+  const std::vector<TestLayer> layers = exact_network({40, 70, 33, 64, 50}, 11);
+  for (const std::size_t rows : {1, 130}) {
+    TestRows inputs = some_rows(rows, 40, rows);
+    std::vector<std::vector<double>> expected;
+    std::vector<unsigned> live;
+    for (std::size_t r = 0; r < rows; ++r) {
+      expected.push_back(reference(layers, inputs, r));
+      if (std::ranges::max(expected[r]) > 0) live.push_back(static_cast<unsigned>(r));
+    }
+    for (const DeviceEngine engine :
+         {DeviceEngine::spmm, DeviceEngine::spgemm, DeviceEngine::spgemm_kept, DeviceEngine::tiled}) {
+      for (const unsigned filter : {0u, 1u}) {
+        SCOPED_TRACE(testing::Message()
+                     << rows << " rows, engine " << static_cast<int>(engine) << ", " << filter);
+        const DeviceRunOptions options{engine, 0, filter};
+        const RunShape shape{inputs.rows(), 70, 5000};
+        std::size_t before = 0, after = 0, total = 0;
+        cudaMemGetInfo(&before, &total);
+        const auto run = cuda_backend()->start(0, shape, options, inputs.view());
+        for (const TestLayer& layer : layers) {
+          TestLayer::Kept kept;
+          run->run(layer.view(kept));
+        }
+        cudaMemGetInfo(&after, &total);
+        EXPECT_LE(before - after, cuda_backend()->run_bytes(shape, options) + 8192);
+        if (engine != DeviceEngine::spmm) {
+          EXPECT_TRUE(run->merge_equal_rows().row.empty());
+        }
+        const std::vector<float> outputs = run->outputs();
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t o = 0; o < 50; ++o) ASSERT_EQ(double{outputs[r * 50 + o]}, expected[r][o]) << r;
+        EXPECT_EQ(run->live_rows(), live);
+        EXPECT_EQ(run->live_counts().size(), 4u);
+        EXPECT_EQ(run->live_counts().back(), live.size());
+        if (rows == 130) {
+          EXPECT_EQ(run->rows() < 130, filter > 0) << "rows that died are left behind";
+        }
+      }
+    }
+  }
+}
+
+TEST(BaselineRuns, RefuseWhatTheyDoNotCompute) {
+  const TestRows inputs = some_rows(3, 10, 1);
+  std::vector<Index> input_of(10, 0);
+  SparseInputs mapped = inputs.view();
+  mapped.input_of = input_of;
+  for (const DeviceEngine engine : {DeviceEngine::spgemm, DeviceEngine::tiled})
+    EXPECT_NE(error_of([&] {
+                cuda_backend()->start(0, {3, 10, 50}, {engine}, mapped);
+              }).find("not compiled"),
+              std::string::npos);
+  const TestLayer layer{random_csr(10, 10, 0.5, 1), std::vector<float>(10, 0.0f)};
+  TestLayer::Kept kept;
+  HostLayer sigmoid = layer.view(kept);
+  sigmoid.activation = Activation::sigmoid;
+  const auto run = cuda_backend()->start(0, {3, 10, 50}, {DeviceEngine::tiled}, inputs.view());
+  EXPECT_NE(error_of([&] { run->run(sigmoid); }).find("relu"), std::string::npos);
+}
+
 TEST(PanelRun, ComputesEqualRowsOnce) {
   const std::vector<TestLayer> layers = exact_network({40, 64, 64, 64, 50}, 3);
   const TestRows some = some_rows(60, 40, 8);
@@ -174,7 +236,8 @@ TEST(PanelRun, ComputesEqualRowsOnce) {
   }
   for (const unsigned compact_every : {0u, 2u}) {
     const auto run =
-        start_panel_run(0, {200, 64, 4096}, {DeviceEngine::fused, 32, compact_every}, inputs.view());
+        start_panel_run(0, {200, 64, 4096},
+                        {DeviceEngine::fused, compact_every == 0 ? 32u : 128u, compact_every}, inputs.view());
     std::vector<unsigned> stands(200);
     std::iota(stands.begin(), stands.end(), 0u);
     for (std::size_t l = 0; l < layers.size(); ++l) {
