@@ -241,12 +241,14 @@ Run add_bench(CLI::App& app) {
   const Run training = add_bench_training(*command);
   const Run accuracy = add_bench_accuracy(*command);
   const Run compression = add_bench_compression(*command);
+  const Run device = add_bench_device(*command);
   const Run exported = add_bench_export(*command);
   const Run activations = add_bench_activations(*command);
   return [=](const Context& context) {
     if (challenge_command->parsed()) return run_challenge_bench(*challenge, context);
     if (kernels_command->parsed()) return run_kernel_bench(*kernels, context);
     if (command->got_subcommand("compression")) return compression(context);
+    if (command->got_subcommand("device")) return device(context);
     if (command->got_subcommand("export")) return exported(context);
     if (command->got_subcommand("activations")) return activations(context);
     return command->got_subcommand("training") ? training(context) : accuracy(context);

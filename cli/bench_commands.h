@@ -8,6 +8,7 @@ namespace filigree::cli {
 Run add_bench_training(CLI::App& bench);
 Run add_bench_accuracy(CLI::App& bench);
 Run add_bench_compression(CLI::App& bench);
+Run add_bench_device(CLI::App& bench);
 Run add_bench_export(CLI::App& bench);
 Run add_bench_activations(CLI::App& bench);
 

@@ -212,12 +212,46 @@ ExportBench bench_export(const Network& network, const std::optional<Data>& data
 // Published figures for 60,000 inputs, to stand beside ours: seconds, 0 where none was published.
 struct PublishedFigures {
   Index neurons = 0, layers = 0;
-  Index categories = 0;     // how many the official network leaves non-zero
-  double lagraph_cpu = 0;   // 20-core Xeon E5-2698v4, 40 threads (Davis 2020)
-  double wang_v100 = 0;     // cuSPARSE with row filter (Wang et al. 2019)
-  double xy_a6000 = 0;      // champion 2021
-  double snicit_a6000 = 0;  // 2023, the best published
+  Index categories = 0;      // how many the official network leaves non-zero
+  double lagraph_cpu = 0;    // 20-core Xeon E5-2698v4, 40 threads (Davis 2020)
+  double wang_v100 = 0;      // cuSPARSE with row filter (Wang et al. 2019)
+  double xy_a6000 = 0;       // champion 2021
+  double snicit_a6000 = 0;   // 2023, the best published
+  double cusparse_a100 = 0;  // cuSPARSE called from C++ (PNNL)
+  double uiuc_a100 = 0;      // champion 2020, run again by PNNL
+  double snig_2080ti = 0;    // SNIG 2020, one card
+  double gokhale_t4 = 0;     // Gokhale et al. 2020
 };
 const std::vector<PublishedFigures>& published_figures();
+
+// What a GPU's data sheet says: all that a prediction knows of it.
+struct GpuFigures {
+  std::string name;
+  double fma_rate = 0;      // 32-bit multiply-adds a second
+  double load_bytes = 0;    // a second, from the first cache of all multiprocessors
+  double memory_bytes = 0;  // a second, from memory
+  double copy_bytes = 0;    // a second, from the host
+};
+const std::vector<GpuFigures>& gpu_figures();
+
+// The seconds that a run on a GPU takes at least: for each GPU of gpu_figures(), a prediction by arithmetic
+// and traffic (docs/GPU.md), not a measurement.
+struct DeviceBench {
+  Index neurons = 0, layers = 0, inputs = 0;
+  Offset categories = 0;
+  bool right = true;  // every run found the CPU's categories
+  std::vector<double> predicted_compiled, predicted_plain, predicted_spmm, predicted_tiled;
+  std::string device;               // what was measured on; empty: nothing was
+  std::vector<BenchRow> rows;       // measured there
+  std::vector<std::string> failed;  // engines that could not run, and why
+  double cpu_seconds = 0;           // the compiled engine here, one run
+};
+struct DeviceBenchOptions {
+  ChallengeInputs source = {};
+  int repeat = 5;
+  std::uint64_t memory_limit = 0;
+};
+// Runs on the device that set_device() chose; on the CPU it predicts only.
+DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& observer = {});
 
 }  // namespace filigree
