@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "api/challenge_setup.h"
+#include "api/device_choice.h"
 #include "base/median.h"
 #include "base/parallel.h"
 #include "base/system.h"
@@ -95,6 +96,16 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
                   [&] { return find_categories(prepared.plan, data.images, run_options, quiet).run.live; },
                   observer));
     observer.report(name, 1, 1);
+    const auto device = device_executor();
+    if (device == nullptr) continue;
+    device->prepare(*prepared.plan.ordered);
+    if (prepared.plan.compiled != nullptr) device->prepare(*prepared.plan.compiled);
+    run_options.device = device.get();
+    add(std::string("cuda ") + name,
+        time_runs(
+            options.repeat, true,
+            [&] { return find_categories(prepared.plan, data.images, run_options, quiet).run.live; },
+            observer));
   }
   for (BenchRow& row : bench.rows)
     row.rate = static_cast<double>(bench.inputs) * static_cast<double>(bench.connections) / row.seconds;

@@ -15,6 +15,7 @@ namespace {
 
 struct ChallengeBenchArguments {
   Common common;
+  DeviceArguments device;
   ChallengeArguments challenge;
   ChallengeBenchOptions options;
   bool all = false, no_peers = false;
@@ -47,10 +48,10 @@ nlohmann::json bench_json(const ChallengeBench& bench) {
 void print_bench(const ChallengeBench& bench) {
   fmt::print("{}×{}, {} inputs, {}, {}\n", bench.neurons, bench.layers, with_commas(bench.inputs),
              threads_text(bench.threads), bench.processor);
-  fmt::print("{:<10} {:>11} {:>11} {:>11} {:>22} {:>10}  {}\n", "", "median", "fastest", "slowest",
+  fmt::print("{:<14} {:>11} {:>11} {:>11} {:>22} {:>10}  {}\n", "", "median", "fastest", "slowest",
              "connections/s", "× first", "answer");
   for (const BenchRow& row : bench.rows)
-    fmt::print("{:<10} {:>11} {:>11} {:>11} {:>22} {:>10.1f}  {}\n", row.name, short_seconds(row.seconds),
+    fmt::print("{:<14} {:>11} {:>11} {:>11} {:>22} {:>10.1f}  {}\n", row.name, short_seconds(row.seconds),
                short_seconds(row.fastest), short_seconds(row.slowest), short_rate(row.rate),
                bench.rows.front().seconds / row.seconds, row.right ? "right" : "WRONG");
   if (bench.dense_fma_rate > 0)
@@ -113,6 +114,7 @@ int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
 
 int run_challenge_bench(ChallengeBenchArguments& arguments, const Context& context) {
   arguments.common.prepare();
+  arguments.device.prepare();
   if (arguments.all) return run_all(arguments, context);
   ChallengeBenchOptions options = arguments.options;
   options.source = arguments.challenge.parsed();
@@ -216,6 +218,7 @@ Run add_bench(CLI::App& app) {
   challenge_command->add_flag("--all", challenge->all,
                               "the twelve official sizes (up to --layers), beside published figures");
   challenge_command->add_flag("--no-peers", challenge->no_peers, "our engines only");
+  challenge->device.add_to(*challenge_command);
   challenge->common.add_to(*challenge_command);
 
   auto kernels = std::make_shared<KernelArguments>();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "device/entry_kernels.h"
 #include "device/layer_kernel.h"
 #include "device/row_kernels.h"
 #include "device/test_stream.h"
@@ -196,6 +197,60 @@ TEST(TiledKernel, AgreesWithPlainLoops) {
        {std::tuple<unsigned, unsigned, unsigned>{1, 1, 1}, {20, 33, 17}, {40, 8, 16}, {3, 70, 5}})
     check_tiled<8>(rows, inputs, outputs, rows);
   check_tiled<32>(50, 40, 35, 1);
+}
+
+template <unsigned kThreads>
+void check_entries(unsigned rows, unsigned columns, double density) {
+  const TestStream s;
+  const CsrMatrix m =
+      random_csr(static_cast<Index>(rows), static_cast<Index>(columns), density, rows + columns);
+  const std::vector<int> begin(m.row_begin.begin(), m.row_begin.end()),
+      column(m.column.begin(), m.column.end());
+  std::vector<float> bias(columns, -0.2f);
+  const auto begin_d = on_device(begin, s.stream);
+  auto column_d = on_device(column, s.stream);
+  auto value_d = on_device(m.value, s.stream);
+  const auto bias_d = on_device(bias, s.stream);
+  DeviceArray<unsigned> kept_d(rows);
+  DeviceArray<float> full_d(std::size_t{rows} * columns);
+  using Kernels = EntryKernels<kThreads>;
+  const DeviceEntryRows entries{begin_d.data(), column_d.data(), value_d.data()};
+  Kernels::finish({bias_d.data(), 2, Activation::relu, 1.5f, 0}, entries, rows, kept_d.data(), s.stream);
+  full_d.set_zero(s.stream);
+  Kernels::fill(entries, rows, full_d.data(), columns, s.stream);
+  const auto kept = on_host(kept_d, s.stream);
+  const auto full = on_host(full_d, s.stream);
+  std::vector<unsigned> to{0};
+  std::vector<int> left_column;
+  std::vector<float> expected(full.size(), 0.0f), left;
+  for (std::size_t r = 0; r < rows; ++r) {
+    unsigned here = 0;
+    for (auto e = static_cast<std::size_t>(begin[r]); e < static_cast<std::size_t>(begin[r + 1]); ++e) {
+      const float z = std::min(std::max(2 * m.value[e] - 0.2f, 0.0f), 1.5f);
+      expected[r * columns + static_cast<std::size_t>(column[e])] = z;
+      if (z == 0) continue;
+      ++here;
+      left.push_back(z);
+      left_column.push_back(column[e]);
+    }
+    ASSERT_EQ(kept[r], here) << r;
+    to.push_back(to.back() + here);
+  }
+  EXPECT_EQ(full, expected);
+  const auto to_d = on_device(to, s.stream);
+  DeviceArray<int> moved_column(left.size());
+  DeviceArray<float> moved(left.size());
+  Kernels::move(entries, rows, to_d.data(), moved_column.data(), moved.data(), s.stream);
+  EXPECT_EQ(on_host(moved, s.stream), left);
+  EXPECT_EQ(on_host(moved_column, s.stream), left_column);
+}
+
+TEST(EntryKernels, AgreeWithPlainLoops) {
+  for (const auto& [rows, columns, density] :
+       {std::tuple<unsigned, unsigned, double>{1, 1, 1.0}, {33, 40, 0.3}, {300, 17, 0.05}, {5, 300, 0.9}}) {
+    check_entries<32>(rows, columns, density);
+    check_entries<128>(rows, columns, density);
+  }
 }
 
 }  // namespace

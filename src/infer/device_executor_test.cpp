@@ -1,11 +1,10 @@
-// Tests of the executor of a device, emulated: the CPU's results for the same plans.
+// Tests of the executor of a device, emulated by threads: the CPU's results for the same plans.
 #include "infer/device_executor.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/random.h"
+#include "device/test_emulated.h"
 #include "infer/categories.h"
 #include "network/challenge.h"
 #include "sparse/test_errors.h"
@@ -13,13 +12,6 @@
 
 namespace filigree {
 namespace {
-
-struct Emulated {
-  explicit Emulated(const char* what) { setenv("FILIGREE_EMULATED", what, 1); }
-  Emulated(const Emulated&) = delete;
-  Emulated& operator=(const Emulated&) = delete;
-  ~Emulated() { unsetenv("FILIGREE_EMULATED"); }
-};
 
 // A network of 64 neurons in which rows die, live and grow alike.
 CategoryPlan challenge_plan(Index layers, bool compiled) {
@@ -84,7 +76,7 @@ TEST(DeviceExecutor, SplitsRowsOverDevicesAndPasses) {
   const CategoryPlan plan = challenge_plan(3, false);
   RunOptions options;
   const CategoryResult expected = find_categories(plan, images, options, {});
-  const Emulated few("devices=2 memory=67900000");  // about 512 rows on each
+  const EmulatedMachine few("devices=2 memory=67900000");  // about 512 rows on each
   DeviceExecutor device(*cuda_backend(), {0, 1});
   options.device = &device;
   expect_same(find_categories(plan, images, options, {}).run, expected.run);
@@ -94,7 +86,7 @@ TEST(DeviceExecutor, SplitsRowsOverDevicesAndPasses) {
 TEST(DeviceExecutor, SaysHowMuchMemoryIsMissing) {
   const InputRows images = some_rows(10);
   const CategoryPlan plan = challenge_plan(3, false);
-  const Emulated none("memory=1000");
+  const EmulatedMachine none("memory=1000");
   DeviceExecutor device(*cuda_backend(), {0});
   RunOptions options;
   options.device = &device;
