@@ -24,8 +24,9 @@ allowed() {
 # The room of an include line's target, or nothing for system headers.
 check() {
   local root=$1 failures=0 file room include target
-  for file in $(find "$root/src" -name '*.h' -o -name '*.cpp' | sort); do
-    room=$(basename "$(dirname "$file")")
+  for file in $(find "$root/src" -name '*.h' -o -name '*.cpp' -o -name '*.cu' | sort); do
+    room=${file#"$root/src/"}
+    room=${room%%/*}
     while read -r include; do
       target=${include%%/*}
       case "$include" in
