@@ -11,6 +11,18 @@
 
 namespace filigree::cli {
 
+nlohmann::json rows_json(const std::vector<BenchRow>& rows) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const BenchRow& row : rows)
+    all.push_back({{"name", row.name},
+                   {"seconds", row.seconds},
+                   {"fastest", row.fastest},
+                   {"slowest", row.slowest},
+                   {"rate", row.rate},
+                   {"right", row.right}});
+  return all;
+}
+
 namespace {
 
 struct ChallengeBenchArguments {
@@ -22,27 +34,13 @@ struct ChallengeBenchArguments {
 };
 
 nlohmann::json bench_json(const ChallengeBench& bench) {
-  nlohmann::json rows = nlohmann::json::array();
-  for (const BenchRow& row : bench.rows)
-    rows.push_back({{"name", row.name},
-                    {"seconds", row.seconds},
-                    {"fastest", row.fastest},
-                    {"slowest", row.slowest},
-                    {"rate", row.rate},
-                    {"right", row.right}});
-  return {{"neurons", bench.neurons},
-          {"layers", bench.layers},
-          {"inputs", bench.inputs},
-          {"connections", bench.connections},
-          {"threads", bench.threads},
-          {"dense_fma_rate", bench.dense_fma_rate},
-          {"processor", bench.processor},
-          {"missing", bench.missing},
-          {"categories", bench.categories},
-          {"verified", bench.verified},
-          {"mismatches", bench.mismatches},
-          {"peak_memory_bytes", bench.peak_memory_bytes},
-          {"rows", rows}};
+  return {{"neurons", bench.neurons},       {"layers", bench.layers},
+          {"inputs", bench.inputs},         {"connections", bench.connections},
+          {"threads", bench.threads},       {"dense_fma_rate", bench.dense_fma_rate},
+          {"processor", bench.processor},   {"missing", bench.missing},
+          {"categories", bench.categories}, {"verified", bench.verified},
+          {"mismatches", bench.mismatches}, {"peak_memory_bytes", bench.peak_memory_bytes},
+          {"rows", rows_json(bench.rows)}};
 }
 
 void print_bench(const ChallengeBench& bench) {

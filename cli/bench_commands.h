@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "filigree/bench.h"
 
 namespace filigree::cli {
 
@@ -11,5 +12,7 @@ Run add_bench_compression(CLI::App& bench);
 Run add_bench_device(CLI::App& bench);
 Run add_bench_export(CLI::App& bench);
 Run add_bench_activations(CLI::App& bench);
+
+nlohmann::json rows_json(const std::vector<BenchRow>& rows);
 
 }  // namespace filigree::cli

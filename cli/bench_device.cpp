@@ -90,7 +90,7 @@ int run_device_bench(DeviceBenchArguments& arguments, const Context& context) {
     right = right && bench.right;
     device = bench.device;
     if (!common.quiet) print_predictions(bench, published);
-    nlohmann::json predictions = nlohmann::json::array(), rows = nlohmann::json::array();
+    nlohmann::json predictions = nlohmann::json::array();
     for (std::size_t g = 0; g < gpu_figures().size(); ++g)
       predictions.push_back(
           {{"gpu", gpu_figures()[g].name},
@@ -98,20 +98,13 @@ int run_device_bench(DeviceBenchArguments& arguments, const Context& context) {
            {"plain", bench.predicted_plain[g]},
            {"spmm", bench.predicted_spmm[g]},
            {"tiled", bench.predicted_tiled[g]}});
-    for (const BenchRow& row : bench.rows)
-      rows.push_back({{"name", row.name},
-                      {"seconds", row.seconds},
-                      {"fastest", row.fastest},
-                      {"slowest", row.slowest},
-                      {"rate", row.rate},
-                      {"right", row.right}});
     all.push_back({{"neurons", bench.neurons},
                    {"layers", bench.layers},
                    {"inputs", bench.inputs},
                    {"categories", bench.categories},
                    {"cpu_seconds", bench.cpu_seconds},
                    {"predicted", predictions},
-                   {"measured", rows},
+                   {"measured", rows_json(bench.rows)},
                    {"failed", bench.failed}});
   }
   if (!common.quiet)

@@ -95,6 +95,11 @@ class SpgemmRun final : public BaselineRun {
     const LayerFeed::Arrived arrived = feed_.send(layer, stream_);
     outputs_ = layer.outputs();
     const auto rows = static_cast<unsigned>(row_.size());
+    if (nnz_ == 0) {  // nothing that the library would multiply
+      feed_.used(stream_);
+      if (filter_) row_.clear();
+      return count(std::vector<unsigned>(row_.size(), 0));
+    }
     const DeviceCsr x{
         static_cast<int>(rows), static_cast<int>(layer.inputs), nnz_, begin_.data(), column_.data(),
         value_.data()};

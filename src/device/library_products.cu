@@ -7,49 +7,43 @@ namespace {
 constexpr auto kAsIs = CUSPARSE_OPERATION_NON_TRANSPOSE;
 constexpr float kOne = 1, kZero = 0;
 
-class Csr {
+// One of cuSPARSE's descriptions, owned.
+template <typename T, auto kDestroy>
+class Description {
+ public:
+  Description() = default;
+  Description(const Description&) = delete;
+  Description& operator=(const Description&) = delete;
+  ~Description() { kDestroy(described_); }
+  operator T() const { return described_; }
+  T* address() { return &described_; }
+
+ private:
+  T described_ = nullptr;
+};
+
+class Csr : public Description<cusparseSpMatDescr_t, cusparseDestroySpMat> {
  public:
   Csr(int rows, int cols, int nnz, int* begin, int* column, float* value) {
-    check_cusparse(cusparseCreateCsr(&matrix_, rows, cols, nnz, begin, column, value, CUSPARSE_INDEX_32I,
+    check_cusparse(cusparseCreateCsr(address(), rows, cols, nnz, begin, column, value, CUSPARSE_INDEX_32I,
                                      CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F),
                    "describing a matrix");
   }
   explicit Csr(const DeviceCsr& m) : Csr(m.rows, m.cols, m.nnz, m.begin, m.column, m.value) {}
-  Csr(const Csr&) = delete;
-  Csr& operator=(const Csr&) = delete;
-  ~Csr() { cusparseDestroySpMat(matrix_); }
-  operator cusparseSpMatDescr_t() const { return matrix_; }
-
- private:
-  cusparseSpMatDescr_t matrix_ = nullptr;
 };
 
-class Dense {
+class Dense : public Description<cusparseDnMatDescr_t, cusparseDestroyDnMat> {
  public:
   Dense(int rows, unsigned cols, std::size_t stride, float* value) {
-    check_cusparse(cusparseCreateDnMat(&matrix_, rows, cols, static_cast<std::int64_t>(stride), value,
+    check_cusparse(cusparseCreateDnMat(address(), rows, cols, static_cast<std::int64_t>(stride), value,
                                        CUDA_R_32F, CUSPARSE_ORDER_ROW),
                    "describing a matrix");
   }
-  Dense(const Dense&) = delete;
-  Dense& operator=(const Dense&) = delete;
-  ~Dense() { cusparseDestroyDnMat(matrix_); }
-  operator cusparseDnMatDescr_t() const { return matrix_; }
-
- private:
-  cusparseDnMatDescr_t matrix_ = nullptr;
 };
 
-class ProductPlan {
+class ProductPlan : public Description<cusparseSpGEMMDescr_t, cusparseSpGEMM_destroyDescr> {
  public:
-  ProductPlan() { check_cusparse(cusparseSpGEMM_createDescr(&plan_), "planning a product"); }
-  ProductPlan(const ProductPlan&) = delete;
-  ProductPlan& operator=(const ProductPlan&) = delete;
-  ~ProductPlan() { cusparseSpGEMM_destroyDescr(plan_); }
-  operator cusparseSpGEMMDescr_t() const { return plan_; }
-
- private:
-  cusparseSpGEMMDescr_t plan_ = nullptr;
+  ProductPlan() { check_cusparse(cusparseSpGEMM_createDescr(address()), "planning a product"); }
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ FeedForm form_of(const DeviceRunOptions& options) {
   return options.engine == DeviceEngine::spmm ? FeedForm::wide : FeedForm::narrow;
 }
 
-// All by hand what the block size decides: 32 or 128 threads.
+// By the threads of a block.
 template <unsigned kThreads>
 class PanelRun final : public DeviceRun {
  public:

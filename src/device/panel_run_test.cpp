@@ -207,6 +207,25 @@ TEST(BaselineRuns, TakeEveryRowThroughEveryLayer) {
   }
 }
 
+TEST(DeviceRuns, GoOnWhenAllRowsAreDead) {
+  std::vector<TestLayer> layers = exact_network({40, 30, 30, 30}, 5);
+  for (TestLayer& layer : layers) std::ranges::fill(layer.bias, -100.0f);
+  const TestRows inputs = some_rows(20, 40, 1);
+  for (const DeviceEngine engine : {DeviceEngine::fused, DeviceEngine::spmm, DeviceEngine::spgemm,
+                                    DeviceEngine::spgemm_kept, DeviceEngine::tiled}) {
+    for (const unsigned filter : {0u, 1u}) {
+      const auto run = cuda_backend()->start(0, {20, 40, 2000}, {engine, 0, filter}, inputs.view());
+      for (const TestLayer& layer : layers) {
+        TestLayer::Kept kept;
+        run->run(layer.view(kept));
+      }
+      EXPECT_TRUE(run->live_rows().empty());
+      EXPECT_EQ(run->live_counts(), std::vector<unsigned>(3, 0));
+      EXPECT_EQ(run->outputs(), std::vector<float>(20 * 30, 0.0f));
+    }
+  }
+}
+
 TEST(BaselineRuns, RefuseWhatTheyDoNotCompute) {
   const TestRows inputs = some_rows(3, 10, 1);
   std::vector<Index> input_of(10, 0);

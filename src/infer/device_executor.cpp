@@ -79,16 +79,18 @@ RunShape DeviceExecutor::shape_of(const PlanSource& plan, Index layers) {
   return shape;
 }
 
-std::vector<unsigned> DeviceExecutor::rows_that_fit(RunShape shape, const DeviceRunOptions& options) const {
+std::vector<unsigned> DeviceExecutor::rows_that_fit(RunShape shape, const DeviceRunOptions& options,
+                                                    std::uint64_t input_bytes) const {
   const std::vector<DeviceFacts> facts = backend_.devices();
   std::vector<unsigned> fitting;
   constexpr unsigned kBlock = 512;  // rows come in whole blocks
   for (const int d : devices_) {
     const DeviceFacts& device = facts[static_cast<std::size_t>(d)];
     shape.rows = kBlock;
-    const std::uint64_t one = backend_.run_bytes(shape, options);
+    const std::uint64_t one = backend_.run_bytes(shape, options) + kBlock * input_bytes;
     shape.rows = 2 * kBlock;
-    const std::uint64_t each = backend_.run_bytes(shape, options) - one;  // further block
+    const std::uint64_t each =
+        backend_.run_bytes(shape, options) + 2 * kBlock * input_bytes - one;  // further block
     const std::uint64_t free = device.free_memory > kSpare ? device.free_memory - kSpare : 0;
     if (free < one)
       fail(
@@ -120,7 +122,11 @@ RunResult DeviceExecutor::run(const PlanSource& plan, const InputRows& inputs,
   DeviceRunOptions how = options_;
   how.compact_every = options.filter && plan.keeps_zero() ? kCompactEvery : 0;
   RunShape shape = shape_of(plan, layers);
-  const std::vector<unsigned> fitting = rows_that_fit(shape, how);
+  // Rows are about as full as each other; twice the mean is room for those that are not.
+  const auto entry_bytes = static_cast<std::uint64_t>(inputs.binary() ? 2 : 6);
+  const std::uint64_t mean =
+      static_cast<std::uint64_t>(inputs.nnz()) / static_cast<std::uint64_t>(std::max<Index>(1, inputs.rows));
+  const std::vector<unsigned> fitting = rows_that_fit(shape, how, 2 * entry_bytes * mean + sizeof(Offset));
   std::vector<Index> absorbed_by(static_cast<std::size_t>(inputs.rows), -1);
   std::vector<char> alive(static_cast<std::size_t>(inputs.rows), 0);
   RunResult result;
@@ -176,7 +182,7 @@ RunResult DeviceExecutor::run(const PlanSource& plan, const InputRows& inputs,
 void DeviceExecutor::run_dense(const PlanSource& plan, std::size_t rows, const MakeLoader& make_loader,
                                const OutputMap& map, std::span<float> outputs, const Observer& observer) {
   RunShape shape = shape_of(plan, plan.layers());
-  const std::vector<unsigned> fitting = rows_that_fit(shape, options_);
+  const std::vector<unsigned> fitting = rows_that_fit(shape, options_, 0);
   const auto width = static_cast<std::size_t>(plan.inputs());
   const auto last = static_cast<std::size_t>(plan.layer(plan.layers() - 1)->outputs());
   constexpr std::size_t kMostRows = 1 << 16;  // on the host at a time

@@ -42,8 +42,10 @@ class DeviceExecutor {
  private:
   std::shared_ptr<const DeviceForm> form(const PlanSource& plan, Index l);
   RunShape shape_of(const PlanSource& plan, Index layers);
-  // Rows that fit on each device at once. Throws Error if not even a block of them does.
-  std::vector<unsigned> rows_that_fit(RunShape shape, const DeviceRunOptions& options) const;
+  // Rows that fit on each device at once, if loading one takes so many bytes besides. Throws Error if not
+  // even a block of them does.
+  std::vector<unsigned> rows_that_fit(RunShape shape, const DeviceRunOptions& options,
+                                      std::uint64_t input_bytes) const;
 
   const DeviceBackend& backend_;
   std::vector<int> devices_;
