@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "api/network_impl.h"
+#include "device/test_emulated.h"
 #include "filigree/filigree.h"
 #include "io/test_files.h"
 #include "sparse/test_errors.h"
@@ -161,6 +162,7 @@ TEST(Exits, MistakesAreNamed) {
 
 // Sixteen contexts, each with a meaning of its own: as many active connections, with and without a gate.
 TEST(Mixture, BeatsAsManyActiveConnectionsWithoutAGate) {
+  if (!full_tests()) GTEST_SKIP() << "an accuracy, which sanitizers do not change: FILIGREE_FULL=1 runs it";
   const Data data = load_data({.source = "contexts:20000"});
   for (const std::uint64_t seed : {1, 2}) {
     TrainOptions plain = small({40, 64, 4}, 0.7);
