@@ -98,8 +98,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     observer.report(name, 1, 1);
     const auto device = device_executor();
     if (device == nullptr) continue;
-    device->prepare(*prepared.plan.ordered);
-    if (prepared.plan.compiled != nullptr) device->prepare(*prepared.plan.compiled);
+    prepare(prepared.plan, *device);
     run_options.device = device.get();
     add(std::string("cuda ") + name,
         time_runs(

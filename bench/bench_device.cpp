@@ -21,12 +21,6 @@ struct LayerWork {
   double bytes = 0;  // of the layer, from the host
 };
 
-// Work on the device and copies from the host overlap.
-struct Prediction {
-  double compute = 0, copy = 0;
-  double seconds() const { return std::max(compute, copy); }
-};
-
 double fused_layer(const GpuFigures& gpu, const LayerWork& w) {
   const double products = w.rows * w.connections;
   const double loads = 4 * products;  // of activations; the connections are shared by 512 rows
@@ -46,16 +40,16 @@ double tiled_layer(const GpuFigures& gpu, const LayerWork& w) {
   return 3 * kLaunch + std::max(products / gpu.fma_rate, 8 * products / gpu.load_bytes);
 }
 
+// Work on the device and copies from the host overlap.
 template <typename Cost>
 double predict(const GpuFigures& gpu, const std::vector<LayerWork>& layers, double input_bytes,
                const Cost& cost) {
-  Prediction prediction;
-  prediction.copy = input_bytes / gpu.copy_bytes;
+  double compute = 0, copy = input_bytes / gpu.copy_bytes;
   for (const LayerWork& layer : layers) {
-    prediction.compute += cost(gpu, layer);
-    prediction.copy += layer.bytes / gpu.copy_bytes;
+    compute += cost(gpu, layer);
+    copy += layer.bytes / gpu.copy_bytes;
   }
-  return prediction.seconds();
+  return std::max(compute, copy);
 }
 
 // Rows are left behind every four layers: until then those that died are computed with.
@@ -151,17 +145,14 @@ DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& obse
   if (chosen_devices().empty()) return bench;
 
   bench.device = device_name();
+  const PreparedEngine as_is = prepare_engine(Engine::plain, *data.network, limit, observer);
   for (const DeviceRunKind& kind : kKinds) {
     observer.check_stop();
     observer.report(kind.name, 0, 1);
     try {
-      const PreparedEngine prepared = kind.engine == Engine::plain
-                                          ? prepare_engine(kind.engine, *data.network, limit, quiet)
-                                          : PreparedEngine();
-      const CategoryPlan& plan = kind.engine == Engine::plain ? prepared.plan : compiled.plan;
+      const CategoryPlan& plan = kind.engine == Engine::plain ? as_is.plan : compiled.plan;
       const auto device = device_executor({kind.kernel});
-      device->prepare(*plan.ordered);
-      if (plan.compiled != nullptr) device->prepare(*plan.compiled);
+      prepare(plan, *device);
       RunOptions here;
       here.filter = kind.filter;
       here.merge_rows = true;

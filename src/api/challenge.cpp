@@ -62,8 +62,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
     throw std::invalid_argument("a kernel is chosen for --device cuda, but this run is on the CPU");
   if (device != nullptr) {
     observer.report("prepare", 0, 1, "plans");
-    if (engine.plan.compiled != nullptr) device->prepare(*engine.plan.compiled);
-    device->prepare(*engine.plan.ordered);
+    prepare(engine.plan, *device);
     run_options.device = device.get();
   }
   CategoryResult found;

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <iterator>
 
+#include "infer/device_executor.h"
+
 namespace filigree {
 
 namespace {
@@ -54,6 +56,11 @@ CategoryResult run_monotone(const CategoryPlan& plan, const InputRows& inputs, c
 }
 
 }  // namespace
+
+void prepare(const CategoryPlan& plan, DeviceExecutor& device) {
+  if (plan.compiled != nullptr) device.prepare(*plan.compiled);
+  device.prepare(*plan.ordered);
+}
 
 CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
                                const Observer& observer) {

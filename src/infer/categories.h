@@ -16,6 +16,9 @@ struct CategoryPlan {
   bool monotone = false;  // no weight is negative, every bias is: see below
 };
 
+// Makes both plans ready for runs on a device (see DeviceExecutor::prepare).
+void prepare(const CategoryPlan& plan, DeviceExecutor& device);
+
 struct CategoryResult {
   RunResult run;            // run.live: the categories
   Offset settled_rows = 0;  // rows that the original order of summation settled
