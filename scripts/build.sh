@@ -4,6 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1
 shift
+directory=build/$preset
+[ "$preset" != test ] || directory=build/release  # the program is the same one
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 run() {
@@ -13,8 +15,10 @@ run() {
     exit 1
   }
 }
-if [ ! -f "build/$preset/build.ninja" ]; then
+if [ ! -f "$directory/build.ninja" ]; then
   echo "filigree: building ($preset); this takes a few minutes the first time" >&2
   run cmake --preset "$preset"
+elif [ "$preset" = test ] && ! grep -q '^FILIGREE_TESTS:.*=ON' "$directory/CMakeCache.txt"; then
+  run cmake --preset "$preset"
 fi
-run cmake --build --preset "$preset" ${*:+--target "$@"}
+run cmake --build "$directory" ${*:+--target "$@"}

@@ -1,28 +1,36 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing for what is asked: scripts/packages.sh build|test|lint.
+# Installs the Debian packages that are missing for what is asked: scripts/packages.sh SET …
+#   build     the program and the library       peers     what benchmarks measure filigree against
+#   test      the test suite                    sanitize  the builds with sanitizers and the fuzzers
+#   lint      clang-tidy                        room      scripts/clean_room.sh
 # Says nothing if all are there.
 set -euo pipefail
 
 build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-       zlib1g-dev libzstd-dev libfftw3-dev libgraphblas-dev libeigen3-dev libdnnl-dev libtomlplusplus-dev
+       zlib1g-dev libzstd-dev libfftw3-dev libdnnl-dev libtomlplusplus-dev
        libcurl4-openssl-dev libssl-dev dataset-fashion-mnist"
-tests="libgtest-dev libgmock-dev librapidcheck-dev clang-format clang libclang-rt-dev libomp-dev llvm"
+peers="libgraphblas-dev libeigen3-dev"
+test="libgtest-dev libgmock-dev librapidcheck-dev clang-format"
+sanitize="clang libclang-rt-dev libomp-dev llvm"
 lint="clang-tidy"
+room="debootstrap"
 
-case "${1:-build}" in
-  build) wanted="$build" ;;
-  test) wanted="$build $tests" ;;
-  lint) wanted="$build $tests $lint" ;;
-  *) echo "usage: scripts/packages.sh build|test|lint" >&2; exit 2 ;;
-esac
+wanted=""
+for set in "${@:-build}"; do
+  case "$set" in
+    build | peers | test | sanitize | lint | room) wanted="$wanted ${!set}" ;;
+    *) echo "usage: scripts/packages.sh build|peers|test|sanitize|lint|room …" >&2; exit 2 ;;
+  esac
+done
 
 command -v dpkg-query > /dev/null || {
   echo "filigree: this is no Debian system; install these yourself:" $wanted >&2
   exit 1
 }
+installed=" $(dpkg-query -W -f='${db:Status-Status} ${Package} ' $wanted 2> /dev/null || true)"
 missing=""
 for package in $wanted; do
-  dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null | grep -q '^installed$' || missing="$missing $package"
+  [[ "$installed" == *" installed $package "* ]] || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
 
