@@ -6,6 +6,7 @@
 #include "api/device_choice.h"
 #include "base/median.h"
 #include "base/parallel.h"
+#include "base/plugin.h"
 #include "base/system.h"
 #include "filigree/bench.h"
 #include "peers.h"
@@ -58,28 +59,23 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   const Observer quiet{{}, observer.stop};
 
   if (options.peers) {
-#ifdef FILIGREE_HAS_GRAPHBLAS
-    observer.report("graphblas", 0, 1);
-    {
-      const auto peer = make_graphblas_peer(*data.network, data.images, threads());
-      add("graphblas", time_runs(
-                           options.repeat, true, [&] { return peer->run(); }, observer));
-    }
-    observer.report("graphblas", 1, 1);
-#else
-    bench.missing.emplace_back("graphblas (libgraphblas-dev)");
-#endif
-#ifdef FILIGREE_HAS_EIGEN
-    observer.report("eigen", 0, 1);
-    {
-      const auto peer = make_eigen_peer(*data.network, data.images);
-      add("eigen", time_runs(
-                       std::min(options.repeat, 3), false, [&] { return peer->run(); }, observer));
-    }
-    observer.report("eigen", 1, 1);
-#else
-    bench.missing.emplace_back("eigen (libeigen3-dev)");
-#endif
+    const auto* const built = static_cast<const Peers*>(load_plugin("peers"));
+    const Peers peers = built == nullptr ? Peers{} : *built;
+    const auto time_peer = [&](const char* name, int repeat, bool warm, const auto& make) {
+      observer.report(name, 0, 1);
+      const std::unique_ptr<ChallengePeer> peer = make();
+      add(name, time_runs(
+                    repeat, warm, [&] { return peer->run(); }, observer));
+      observer.report(name, 1, 1);
+    };
+    if (peers.graphblas != nullptr)
+      time_peer("graphblas", options.repeat, true,
+                [&] { return peers.graphblas(*data.network, data.images, threads()); });
+    if (peers.eigen != nullptr)
+      time_peer("eigen", std::min(options.repeat, 3), false,
+                [&] { return peers.eigen(*data.network, data.images); });
+    if (peers.graphblas == nullptr) bench.missing.emplace_back("graphblas (libgraphblas-dev)");
+    if (peers.eigen == nullptr) bench.missing.emplace_back("eigen (libeigen3-dev)");
   }
   for (const Engine engine : {Engine::plain, Engine::compiled}) {
     if (engine == Engine::plain && !options.plain) continue;

@@ -1,4 +1,4 @@
-// The peers, one function each. Those that were not built do not exist: see the definitions FILIGREE_HAS_*.
+// What filigree is measured against.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,13 @@ std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, c
 // Eigen's sparse matrices: product, then bias and cap over the entries, pruned. Eigen runs it on one thread.
 std::unique_ptr<ChallengePeer> make_eigen_peer(const LayerSource& network, const InputRows& inputs);
 
-// oneDNN's dense float GEMM, n×n×n, as a yardstick.
+// What filigree-peers.so offers: null for those whose libraries were not there to build with.
+struct Peers {
+  decltype(&make_graphblas_peer) graphblas = nullptr;
+  decltype(&make_eigen_peer) eigen = nullptr;
+};
+
+// Dense float products n×n×n, as a yardstick.
 class DenseGemm {
  public:
   DenseGemm(Index n, int threads);  // warms up

@@ -20,5 +20,7 @@ if [ ! -f "$directory/build.ninja" ]; then
   run cmake --preset "$preset"
 elif [ "$preset" = test ] && ! grep -q '^FILIGREE_TESTS:.*=ON' "$directory/CMakeCache.txt"; then
   run cmake --preset "$preset"
+elif [[ " $* " == *" filigree_peers_plugin "* ]] && grep -q '^GRAPHBLAS_.*NOTFOUND' "$directory/CMakeCache.txt"; then
+  run cmake --preset "$preset"  # peers have been installed since
 fi
 run cmake --build "$directory" ${*:+--target "$@"}

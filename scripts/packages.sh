@@ -7,11 +7,11 @@
 set -euo pipefail
 
 build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-       zlib1g-dev libzstd-dev libfftw3-dev libdnnl-dev libtomlplusplus-dev
+       zlib1g-dev libzstd-dev libkissfft-dev libdnnl-dev libtomlplusplus-dev
        libcurl4-openssl-dev libssl-dev dataset-fashion-mnist"
 peers="libgraphblas-dev libeigen3-dev"
 test="libgtest-dev libgmock-dev librapidcheck-dev clang-format"
-sanitize="clang libclang-rt-dev libomp-dev llvm"
+sanitize="clang libclang-rt-dev llvm"
 lint="clang-tidy"
 room="debootstrap"
 

@@ -9,6 +9,7 @@
 #include "filigree/options.h"
 #include "filigree/train.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 struct BenchRow {
@@ -255,3 +256,4 @@ struct DeviceBenchOptions {
 DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& observer = {});
 
 }  // namespace filigree
+#pragma GCC visibility pop

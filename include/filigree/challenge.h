@@ -9,6 +9,7 @@
 
 #include "filigree/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 enum class Engine { plain, compiled };
@@ -73,3 +74,4 @@ void write_challenge_files(const ChallengeInputs& source, const std::filesystem:
                            const Observer& observer = {});
 
 }  // namespace filigree
+#pragma GCC visibility pop

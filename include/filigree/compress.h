@@ -9,6 +9,7 @@
 
 #include "filigree/train.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 // What a network costs to run here, made ready as compile() does.
@@ -144,3 +145,4 @@ struct PruneStart {
 PruneStart read_prune_start(const std::filesystem::path& directory);
 
 }  // namespace filigree
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "filigree/train.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 struct ExitPoint {
@@ -32,3 +33,4 @@ ExitCurve exit_curve(const Network& network, const Data& data, std::vector<doubl
 void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, const std::string& title);
 
 }  // namespace filigree
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 
 #include "filigree/network.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 struct ExportedProgram {
@@ -21,3 +22,4 @@ ExportedProgram export_program(const Network& network, const std::filesystem::pa
                                const std::string& name = "predict", const Observer& observer = {});
 
 }  // namespace filigree
+#pragma GCC visibility pop

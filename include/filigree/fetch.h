@@ -8,6 +8,7 @@
 
 #include "filigree/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 struct FetchOptions {
@@ -32,3 +33,4 @@ struct FetchResult {
 FetchResult fetch(const std::string& name, const FetchOptions& options = {}, const Observer& observer = {});
 
 }  // namespace filigree
+#pragma GCC visibility pop

@@ -12,4 +12,5 @@
 #include "filigree/runtime.h"
 #include "filigree/sweep.h"
 #include "filigree/train.h"
+#include "filigree/version.h"
 #include "filigree/vocabulary.h"

@@ -10,6 +10,7 @@
 
 #include "filigree/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 // One layer, as arrays: y = activation(W x + b). W is CSR with one row per output neuron.
@@ -75,3 +76,4 @@ Network load(const std::filesystem::path& path, Index neurons = 0, Index layers 
 void save(const Network& network, const std::filesystem::path& path, const Observer& observer = {});
 
 }  // namespace filigree
+#pragma GCC visibility pop

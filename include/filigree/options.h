@@ -12,6 +12,7 @@
 
 #include "filigree/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 // Where a data set comes from.
@@ -266,3 +267,4 @@ void for_each_setting(Options& o, Visit&& visit) {
 }
 
 }  // namespace filigree
+#pragma GCC visibility pop

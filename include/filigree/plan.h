@@ -10,6 +10,7 @@
 #include "filigree/network.h"
 #include "filigree/reports.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 struct CompilePass {
@@ -61,3 +62,4 @@ struct PlanOptions {
 Plan compile(const Network& network, const Observer& observer = {}, const PlanOptions& options = {});
 
 }  // namespace filigree
+#pragma GCC visibility pop

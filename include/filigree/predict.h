@@ -7,6 +7,7 @@
 
 #include "filigree/plan.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 // Rows of inputs: exactly one of `bytes` and `floats` holds rows × columns values, row-major.
@@ -44,3 +45,4 @@ Predictions predict(const Network& network, const InputTable& inputs, bool raw =
 void write_predictions(const std::filesystem::path& path, const Predictions& predictions);
 
 }  // namespace filigree
+#pragma GCC visibility pop

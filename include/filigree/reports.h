@@ -9,6 +9,7 @@
 
 #include "filigree/vocabulary.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 // What rows took on their way through a network.
@@ -64,3 +65,4 @@ struct TrainObserver {
 };
 
 }  // namespace filigree
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 std::string version();
@@ -37,3 +38,4 @@ std::string device_name();  // "cpu", or the name of the CUDA devices
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
 }  // namespace filigree
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "filigree/train.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 struct SweepOptions {
@@ -57,3 +58,4 @@ struct SweepStart {
 SweepStart read_sweep_start(const std::filesystem::path& directory);
 
 }  // namespace filigree
+#pragma GCC visibility pop

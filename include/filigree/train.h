@@ -14,6 +14,7 @@
 #include "filigree/plan.h"
 #include "filigree/reports.h"
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 // A data set in memory, with a training and a test part. Copies share it.
@@ -97,3 +98,4 @@ Evaluation evaluate(const Network& network, const Data& data, Part part = Part::
                     const Observer& observer = {}, const PlanOptions& options = {});
 
 }  // namespace filigree
+#pragma GCC visibility pop

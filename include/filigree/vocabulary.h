@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#pragma GCC visibility push(default)
 namespace filigree {
 
 using Index = std::int32_t;   // a neuron, row or column
@@ -60,3 +61,4 @@ constexpr std::string_view activation_name(Activation activation) {
 }
 
 }  // namespace filigree
+#pragma GCC visibility pop

@@ -2,6 +2,7 @@
 
 #include "api/device_choice.h"
 #include "base/error.h"
+#include "base/plugin.h"
 #include "filigree/runtime.h"
 
 namespace filigree {
@@ -16,8 +17,11 @@ std::vector<int>& chosen() {
 std::vector<DeviceFacts> facts() {
   if (cuda_backend() == nullptr)
     fail(
-        "this program was built without CUDA: install the CUDA toolkit (nvcc), build again, or use --device "
-        "cpu");
+        "the CUDA device is not part of this installation (filigree-cuda.so, searched for in {}): install "
+        "the "
+        "CUDA toolkit (nvcc) and build it (cmake --build BUILD --target filigree_cuda_plugin), or use "
+        "--device cpu",
+        plugin_places());
   try {
     return cuda_backend()->devices();
   } catch (const Error& error) {

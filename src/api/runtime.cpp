@@ -1,7 +1,6 @@
 #include "filigree/runtime.h"
 
-#include <span>
-
+#include "filigree/version.h"
 #include "io/atomic_file.h"
 #include "kernels/simd.h"
 

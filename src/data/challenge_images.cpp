@@ -10,94 +10,29 @@
 // cost 9 times more.
 #include "data/challenge_images.h"
 
-#include <fftw3.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <numbers>
-#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "data/bit_images.h"
+#include "data/stretch_rows.h"
 #include "data/watched_loop.h"
 
 namespace filigree {
 
 namespace {
 
-constexpr std::size_t kRows = kMnistSide;
+constexpr std::size_t kRows = kPictureRows;
 constexpr std::size_t kPixels = kRows * kRows;
 constexpr int kNyquist = kMnistSide / 2;
 constexpr std::size_t kMaxSide = 256;
 constexpr std::size_t kBatch = 1024;  // images between two looks at the stop token: at most a second
 constexpr std::size_t kGrain = 16;
-
-std::mutex& planner() {  // FFTW plans are made and destroyed by one thread at a time, and run by any
-  static std::mutex mutex;
-  return mutex;
-}
-struct DestroyPlan {
-  void operator()(fftw_plan plan) const {
-    const std::lock_guard lock(planner());
-    fftw_destroy_plan(plan);
-  }
-};
-using Plan = std::unique_ptr<std::remove_pointer_t<fftw_plan>, DestroyPlan>;
-
-// The 28 rows of the picture, each stretched to side·count.
-struct StretchedRows {
-  std::size_t stride = 0;
-  Buffer<double> real;                  // 28 rows, `stride` apart
-  std::array<double, kRows> nyquist{};  // the imaginary part of row r is nyquist[r] * wave
-};
-
-StretchedRows stretch_rows(std::span<const std::uint8_t> pixels, std::size_t count, std::size_t side,
-                           const Observer& observer) {
-  const std::size_t narrow = kRows * count;
-  const std::size_t wide = side * count;
-  StretchedRows rows;
-  // FFTW's in-place spectrum takes two numbers more than the row. That makes the stride 128 bytes longer than
-  // a row, which also keeps the 28 rows of an image out of each other's cache sets.
-  rows.stride = (wide + 2 + 15) / 16 * 16;
-  rows.real = Buffer<double>(kRows * rows.stride);
-
-  const auto spectrum_of = [&](std::size_t r) {
-    return reinterpret_cast<fftw_complex*>(rows.real.data() + r * rows.stride);
-  };
-  Buffer<double> sample(narrow);  // only its alignment matters: every Buffer has the same
-  std::unique_lock lock(planner());
-  const Plan forward(
-      fftw_plan_dft_r2c_1d(static_cast<int>(narrow), sample.data(), spectrum_of(0), FFTW_ESTIMATE));
-  const Plan backward(
-      fftw_plan_dft_c2r_1d(static_cast<int>(wide), spectrum_of(0), rows.real.data(), FFTW_ESTIMATE));
-  lock.unlock();
-  if (!forward || !backward) fail("FFTW cannot transform rows of {} and {} pixels", narrow, wide);
-
-  const auto stretch = [&](std::size_t begin, std::size_t end) {
-    Buffer<double> row(narrow);
-    for (std::size_t r = begin; r < end; ++r) {
-      for (std::size_t i = 0; i < count; ++i) {
-        std::copy_n(pixels.data() + i * kPixels + r * kRows, kRows, row.data() + i * kRows);
-      }
-      fftw_execute_dft_r2c(forward.get(), row.data(), spectrum_of(r));
-      const std::span<double> bins(rows.real.data() + r * rows.stride, wide + 2);  // re, im, re, im, …
-      for (double& x : bins.first(narrow + 2)) x /= static_cast<double>(narrow);
-      rows.nyquist[r] = bins[narrow];
-      bins[narrow] /= 2;  // the real transform counts each bin at both signs of its frequency
-      std::ranges::fill(bins.subspan(narrow + 1), 0.0);
-      fftw_execute_dft_c2r(backward.get(), spectrum_of(r), bins.data());
-    }
-  };
-  watched_loop(observer, "images: stretching rows", kRows, static_cast<std::size_t>(threads()), 1, stretch);
-  return rows;
-}
 
 // Stretches columns of 28 to `side` and yields squared magnitudes.
 class ColumnStretcher {

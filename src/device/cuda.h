@@ -3,9 +3,14 @@
 
 #include <cstddef>
 
-#ifdef __CUDACC__
-
+// FILIGREE_CUDA_HOST: code without kernels, which the host's compiler takes.
+#if defined(__CUDACC__) || defined(FILIGREE_CUDA_HOST)
 #include <cuda_runtime.h>
+#else
+#include "device/test_cuda.h"
+#endif
+
+#ifdef __CUDACC__
 
 // An array that the threads of a block share. What it holds at first is anything.
 #define FILIGREE_SHARED(type, name, count) __shared__ type name[count]
@@ -27,8 +32,6 @@ void launch(const LaunchShape& shape, void (*kernel)(Parameters...), Arguments..
 
 }  // namespace filigree
 
-#else
-#include "device/test_cuda.h"
 #endif
 
 namespace filigree {

@@ -1,7 +1,7 @@
 #include "kernels/gemm.h"
 
+#include <dlfcn.h>
 #include <dnnl.h>
-#include <omp.h>
 
 #include "base/error.h"
 
@@ -9,11 +9,46 @@ namespace filigree {
 
 namespace {
 
+// oneDNN is loaded when the first product is asked for: 40 MB and OpenCL, which predictions do without.
+struct OneDnn {
+  decltype(&dnnl_sgemm) sgemm = nullptr;
+  int (*max_threads)() = nullptr;  // those of the OpenMP library that oneDNN runs on
+  void (*set_threads)(int) = nullptr;
+};
+
+OneDnn load_onednn() {
+  void* const library = dlopen(FILIGREE_DNNL, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) fail("dense products need oneDNN: {}; on Debian, install libdnnl2", dlerror());
+  OneDnn found;
+  found.sgemm = reinterpret_cast<decltype(found.sgemm)>(dlsym(library, "dnnl_sgemm"));
+  found.max_threads = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+  found.set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
+  if (found.sgemm == nullptr || (found.max_threads == nullptr) != (found.set_threads == nullptr))
+    fail("{}: not the oneDNN that filigree was built with", FILIGREE_DNNL);
+  return found;
+}
+
+const OneDnn& onednn() {
+  static const OneDnn library = load_onednn();
+  return library;
+}
+
 // oneDNN asks OpenMP for threads; the setting belongs to the calling thread.
-struct OneThread {
-  int before = omp_get_max_threads();
-  OneThread() { omp_set_num_threads(1); }
-  ~OneThread() { omp_set_num_threads(before); }
+class OneThread {
+ public:
+  OneThread() {
+    if (onednn().set_threads == nullptr) return;  // a oneDNN that is built without OpenMP
+    before_ = onednn().max_threads();
+    onednn().set_threads(1);
+  }
+  ~OneThread() {
+    if (onednn().set_threads != nullptr) onednn().set_threads(before_);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_ = 1;
 };
 
 }  // namespace
@@ -21,8 +56,8 @@ struct OneThread {
 void gemm(long rows, long cols, long depth, const GemmMatrix& a, const GemmMatrix& b, float beta, float* c,
           long c_stride) {
   const OneThread one;
-  const auto status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', rows, cols, depth, 1.0f,
-                                 a.data, a.stride, b.data, b.stride, beta, c, c_stride);
+  const auto status = onednn().sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', rows, cols, depth,
+                                     1.0f, a.data, a.stride, b.data, b.stride, beta, c, c_stride);
   if (status != dnnl_success) fail("oneDNN: the product of {}×{} and {}×{} failed", rows, depth, depth, cols);
 }
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
+#include "fetch/checksum.h"
 #include "filigree/vocabulary.h"
-#include "io/checksum.h"
 
 namespace filigree {
 

@@ -1,5 +1,5 @@
 // Checksums by OpenSSL, over the bytes that a Source gives.
-#include "io/checksum.h"
+#include "fetch/checksum.h"
 
 #include <openssl/evp.h>
 

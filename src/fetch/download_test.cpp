@@ -1,13 +1,13 @@
 // Downloads against a server that cuts, redirects, refuses and lies.
-#include "io/download.h"
+#include "fetch/download.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "io/part_file.h"
+#include "fetch/part_file.h"
+#include "fetch/test_server.h"
 #include "io/test_files.h"
-#include "io/test_server.h"
 
 namespace filigree {
 namespace {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fetch/test_server.h"
 #include "io/test_files.h"
-#include "io/test_server.h"
 
 namespace filigree {
 namespace {

@@ -1,4 +1,4 @@
-#include "io/part_file.h"
+#include "fetch/part_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

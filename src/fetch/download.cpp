@@ -1,5 +1,5 @@
 // Downloads: one libcurl transfer per mirror into the part file, then the check of what came.
-#include "io/download.h"
+#include "fetch/download.h"
 
 #include <curl/curl.h>
 
@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "io/part_file.h"
+#include "fetch/part_file.h"
 
 namespace filigree {
 namespace {

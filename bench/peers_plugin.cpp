@@ -1,0 +1,18 @@
+// filigree-peers.so: peers have libraries of their own, which nobody but a benchmark is to load.
+#include "base/plugin.h"
+#include "peers.h"
+
+namespace {
+
+constexpr filigree::Peers kPeers = {
+#ifdef FILIGREE_HAS_GRAPHBLAS
+    .graphblas = &filigree::make_graphblas_peer,
+#endif
+#ifdef FILIGREE_HAS_EIGEN
+    .eigen = &filigree::make_eigen_peer,
+#endif
+};
+
+}  // namespace
+
+FILIGREE_PLUGIN(&kPeers)

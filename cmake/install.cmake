@@ -1,0 +1,19 @@
+# cmake --install: a library that find_package(filigree) and pkg-config find; the program and its plug-ins with it.
+include(CMakePackageConfigHelpers)
+set(FILIGREE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/filigree)
+install(TARGETS filigree EXPORT filigreeTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/filigree DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  PATTERN bench.h EXCLUDE)  # the program's own
+install(EXPORT filigreeTargets NAMESPACE filigree:: DESTINATION ${FILIGREE_PACKAGE_DIR})
+configure_package_config_file(cmake/filigreeConfig.cmake.in filigreeConfig.cmake
+  INSTALL_DESTINATION ${FILIGREE_PACKAGE_DIR})
+write_basic_package_version_file(filigreeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/filigreeConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/filigreeConfigVersion.cmake
+  DESTINATION ${FILIGREE_PACKAGE_DIR})
+
+# Relative to where the file lies, so that an installed tree can be moved.
+file(RELATIVE_PATH FILIGREE_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" FILIGREE_PC_PREFIX "${FILIGREE_PC_PREFIX}")
+configure_file(cmake/filigree.pc.in filigree.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/filigree.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,5 @@
+// filigree-cuda.so.
+#include "base/plugin.h"
+#include "device/device.h"
+
+FILIGREE_PLUGIN(filigree::cuda_backend())

@@ -1,0 +1,11 @@
+// The CUDA device as a plug-in, in the place of backend.cu: see cuda_plugin.cu.
+#include "base/plugin.h"
+#include "device/device.h"
+
+namespace filigree {
+
+const DeviceBackend* cuda_backend() {
+  return static_cast<const DeviceBackend*>(load_plugin("cuda"));
+}
+
+}  // namespace filigree
