@@ -1,11 +1,14 @@
 # cmake --install: a library that find_package(filigree) and pkg-config find; the program and its plug-ins with it.
 include(CMakePackageConfigHelpers)
 set(FILIGREE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/filigree)
-install(TARGETS filigree EXPORT filigreeTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS filigree_static EXPORT filigreeStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT filigreeStaticTargets NAMESPACE filigree:: DESTINATION ${FILIGREE_PACKAGE_DIR})
+if(BUILD_SHARED_LIBS)
+  install(TARGETS filigree EXPORT filigreeSharedTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT filigreeSharedTargets NAMESPACE filigree:: DESTINATION ${FILIGREE_PACKAGE_DIR})
+endif()
 install(DIRECTORY include/filigree DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   PATTERN bench.h EXCLUDE)  # the program's own
-install(EXPORT filigreeTargets NAMESPACE filigree:: DESTINATION ${FILIGREE_PACKAGE_DIR})
 configure_package_config_file(cmake/filigreeConfig.cmake.in filigreeConfig.cmake
   INSTALL_DESTINATION ${FILIGREE_PACKAGE_DIR})
 write_basic_package_version_file(filigreeConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -1,12 +1,77 @@
 #!/usr/bin/env bash
-# Installs the library into a temporary place and builds a program against it: consumer_test.sh BUILD_DIR SOURCE_DIR.
+# The library as others use it: consumer_test.sh BUILD_DIR SOURCE_DIR. Installs it, moves the tree, and builds a program
+# by find_package (shared and static), by pkg-config (shared and static), and, with FILIGREE_ALL set, by add_subdirectory.
 set -euo pipefail
 build=$1 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cmake --install "$build" --prefix "$work/prefix" > "$work/install.log"
-cmake -S "$source/tests/consumer" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/configure.log" || { cat "$work/configure.log"; exit 1; }
-cmake --build "$work/build" > "$work/build.log" || { tail -n 40 "$work/build.log"; exit 1; }
-"$work/build/consumer"
-"$work/prefix/bin/filigree" --version
+cmake --install "$build" --prefix "$work/first" > "$work/install.log"
+mv "$work/first" "$work/prefix"  # nothing may depend on where it was
+prefix=$work/prefix
+libraries=$(dirname "$(find "$prefix" -name 'libfiligree.so')")
+export LD_LIBRARY_PATH=$libraries
+
+quietly() { "$@" > "$work/log" 2>&1 || { tail -n 40 "$work/log"; exit 1; }; }
+for way in shared static; do
+  quietly cmake -S "$source/tests/consumer" -B "$work/$way" -G Ninja -DWAY=$way -DCMAKE_PREFIX_PATH="$prefix"
+  quietly cmake --build "$work/$way"
+  echo "find_package, $way:"
+  "$work/$way/consumer"
+done
+[[ "$(readelf -d "$work/shared/consumer")" == *"libfiligree.so.0.2"* ]] || { echo "not linked to the shared library"; exit 1; }
+[[ "$(readelf -d "$work/static/consumer")" != *libfiligree* ]] || { echo "not linked to the static library"; exit 1; }
+
+export PKG_CONFIG_PATH=$libraries/pkgconfig
+for way in "" --static; do
+  ${CXX:-c++} -std=c++20 "$source/tests/consumer/main.cpp" -o "$work/pkg" $(pkg-config --cflags filigree) \
+    $([ -z "$way" ] || echo -Wl,-Bstatic) $(pkg-config --libs-only-L --libs-only-l filigree) \
+    $([ -z "$way" ] || echo -Wl,-Bdynamic $(pkg-config --static --libs filigree | sed 's/-lfiligree//'))
+  echo "pkg-config $way:"
+  "$work/pkg"
+done
+
+# No file speaks of the machine that built it, and nothing is loaded from where a path happens to lead.
+if grep -rlF -e "$build" -e "$source" "$prefix" --include='*.cmake' --include='*.pc' --include='*.h'; then
+  echo "installed files name the build machine's directories"
+  exit 1
+fi
+while read -r file; do
+  if readelf -d "$file" 2> /dev/null | grep -E 'RPATH|RUNPATH'; then
+    echo "$file: has a library path"
+    exit 1
+  fi
+done < <(find "$prefix" "$build"/filigree "$build"/plugins "$build"/src/*.so* -type f)
+# The whole public API is visible, and nothing else.
+nm -DC --defined-only "$libraries/libfiligree.so" > "$work/symbols"
+declared=$(awk '/^template/ { template = 1; next }
+                !template && /^[A-Za-z][A-Za-z0-9_:<>&, ]* [a-z_]+\(/ && !/constexpr|inline/ {
+                  sub(/\(.*/, ""); sub(/.* /, ""); print }
+                { template = 0 }' "$prefix"/include/filigree/*.h)
+for name in $declared; do
+  grep -qE "filigree::$name(\[abi:[a-z0-9]+\])?\(" "$work/symbols" || { echo "libfiligree.so does not show $name"; exit 1; }
+done
+if grep -E 'filigree::(AtomicFile|CsrMatrix|Trainer|parallel_for)' "$work/symbols"; then
+  echo "libfiligree.so shows what is not public"
+  exit 1
+fi
+
+program=$(find "$prefix" -name filigree -type f -perm -u+x)
+"$program" --version
+# What a prediction loads.
+unwanted=$(ldd "$program" | grep -oE 'lib(dnnl|OpenCL|gomp|curl|crypto|ssl|nccl|cusparse|graphblas|fftw3)[^ ]*' || true)
+[ -z "$unwanted" ] || { echo "the program loads: $unwanted"; exit 1; }
+# Plug-ins are found where they were installed.
+code=0
+"$program" fetch mnist --out "$work/mnist" --mirror http://127.0.0.1:9/ > "$work/log" 2>&1 || code=$?
+[ "$code" = 1 ] && grep -q 127.0.0.1 "$work/log" || { cat "$work/log"; echo "downloads are not found"; exit 1; }
+
+if [ -z "${FILIGREE_ALL:-}" ]; then
+  echo "add_subdirectory: only in ./test --all"
+  exit 0
+fi
+quietly cmake -S "$source/tests/consumer" -B "$work/part" -G Ninja -DWAY=part -DFILIGREE_SOURCE="$source" \
+  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O0
+! grep -q 'CLI/CLI.hpp' "$work/part/build.ninja" || { echo "add_subdirectory builds the program"; exit 1; }
+quietly cmake --build "$work/part"
+echo "add_subdirectory:"
+"$work/part/consumer"

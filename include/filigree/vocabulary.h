@@ -11,6 +11,9 @@
 #include <string>
 #include <string_view>
 
+// For declarations in private headers of what public ones declare as well: a shared library shows it.
+#define FILIGREE_PUBLIC __attribute__((visibility("default")))
+
 #pragma GCC visibility push(default)
 namespace filigree {
 

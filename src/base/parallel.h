@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <functional>
 
+#include "filigree/vocabulary.h"
+
 namespace filigree {
 
 // How many threads loops use from here on; 0 means every core the process may use. At least 1.
-void set_threads(int threads);
-int threads();
+FILIGREE_PUBLIC void set_threads(int threads);
+FILIGREE_PUBLIC int threads();
 
 // Calls body(begin, end) on disjoint ranges that cover [0, count); ranges hold about `grain` items.
 void parallel_for(std::size_t count, std::size_t grain,

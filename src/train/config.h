@@ -10,10 +10,10 @@
 namespace filigree {
 
 // See filigree/train.h. Every failure is an Error "file.toml:12: …".
-TrainConfig read_config(const std::filesystem::path& path, const TrainConfig& defaults);
+FILIGREE_PUBLIC TrainConfig read_config(const std::filesystem::path& path, const TrainConfig& defaults);
 TrainConfig parse_config(Source source, const TrainConfig& defaults);
 
 // Every setting, with comments; read_config gives the same values back, bit for bit.
-std::string to_toml(const TrainConfig& config);
+FILIGREE_PUBLIC std::string to_toml(const TrainConfig& config);
 
 }  // namespace filigree

@@ -8,6 +8,6 @@
 namespace filigree {
 
 // "ertl", "best", "fast". Throws std::invalid_argument on another name.
-TrainOptions preset_options(const std::string& name);
+FILIGREE_PUBLIC TrainOptions preset_options(const std::string& name);
 
 }  // namespace filigree
