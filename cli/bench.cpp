@@ -5,6 +5,7 @@
 
 #include "cli/bench_commands.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "filigree/bench.h"
 #include "filigree/compress.h"
@@ -197,62 +198,76 @@ int run_kernel_bench(KernelArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "measured tables, side by side with peers");
-  command->require_subcommand(1);
+Run add_bench(CLI::App& command) {
+  command.require_subcommand(1);
   auto challenge = std::make_shared<ChallengeBenchArguments>();
   CLI::App* challenge_command =
-      command->add_subcommand("challenge", "our engines beside GraphBLAS and Eigen");
-  challenge->challenge.add_network_to(*challenge_command, "layers [120, or as many as --data has]");
+      command.add_subcommand("challenge", "time both engines on the challenge, next to GraphBLAS and Eigen");
+  challenge->challenge.add_network_to(*challenge_command, "number of layers [120, or as many as --data has]");
   challenge->challenge.add_images_to(*challenge_command);
   challenge_command
-      ->add_option("--data", challenge->challenge.source.data, "directory in the official file layout")
+      ->add_option("--data", challenge->challenge.source.data,
+                   "directory with the official files; without it, a network is generated")
       ->type_name("DIR");
   challenge_command
-      ->add_option("--repeat", challenge->options.repeat, "timed runs, of which the median counts [5]")
+      ->add_option("--repeat", challenge->options.repeat,
+                   "number of timed runs, of which the median is reported [5]")
       ->check(CLI::Range(1, 1000))
-      ->type_name("R");
+      ->type_name("N");
   add_bytes_option(*challenge_command, challenge->options.memory_limit);
   challenge_command->add_flag("--all", challenge->all,
-                              "the twelve official sizes (up to --layers), beside published figures");
-  challenge_command->add_flag("--no-peers", challenge->no_peers, "our engines only");
+                              "run the twelve official sizes, up to --layers, next to published figures");
+  challenge_command->add_flag("--no-peers", challenge->no_peers, "leave GraphBLAS and Eigen out");
   challenge->device.add_to(*challenge_command);
   challenge->common.add_to(*challenge_command);
 
   auto kernels = std::make_shared<KernelArguments>();
-  CLI::App* kernels_command =
-      command->add_subcommand("kernels", "the panel kernel on random layers, one core, beside dense GEMM");
-  kernels_command->add_option("--neurons", kernels->options.neurons, "layer sizes")
+  CLI::App* kernels_command = command.add_subcommand(
+      "kernels", "time the sparse product on random layers, on one core, next to a dense one");
+  kernels_command
+      ->add_option("--neurons", kernels->options.neurons,
+                   "numbers of neurons of the layers [256,1024,4096,16384]")
       ->delimiter(',')
+      ->type_name("N,...")
       ->check(CLI::Range(1, 65536));
-  kernels_command->add_option("--fan-in", kernels->options.fan_in, "connections per neuron [32]")
-      ->type_name("R");
-  kernels_command->add_option("--repeat", kernels->options.repeat, "timed rounds [9]")
+  kernels_command
+      ->add_option("--fan-in", kernels->options.fan_in, "number of connections of each neuron [32]")
+      ->type_name("N");
+  kernels_command->add_option("--repeat", kernels->options.repeat, "number of timed rounds [9]")
       ->check(CLI::Range(1, 1000))
-      ->type_name("R");
+      ->type_name("N");
   kernels_command
       ->add_option("--time-model", kernels->time_model,
-                   "measure what the parts of a network's run cost, all threads, and write it here")
+                   "measure the prices of the time model of prune --method fssl, on all threads, and write "
+                   "them to this file")
       ->type_name("FILE");
-  kernels_command->add_option("--rows", kernels->rows, "of a call, for the time model [512]")
+  kernels_command->add_option("--rows", kernels->rows, "number of rows of a call, for --time-model [512]")
       ->type_name("N")
       ->check(CLI::Range(32, 65536));
   kernels->common.add_to(*kernels_command);
 
-  const Run training = add_bench_training(*command);
-  const Run accuracy = add_bench_accuracy(*command);
-  const Run compression = add_bench_compression(*command);
-  const Run device = add_bench_device(*command);
-  const Run exported = add_bench_export(*command);
-  const Run activations = add_bench_activations(*command);
-  return [=](const Context& context) {
+  add_examples(*challenge_command,
+               {{"filigree bench challenge", "time 1024 × 120 next to its peers"},
+                {"filigree bench challenge --all --mnist DIR", "fill the table of all twelve sizes"}});
+  add_examples(*kernels_command, {{"filigree bench kernels", "print connections per second at four sizes"},
+                                  {"filigree bench kernels --time-model prices.json",
+                                   "measure prices for prune --method fssl"}});
+  const Run training = add_bench_training(command);
+  const Run accuracy = add_bench_accuracy(command);
+  const Run compression = add_bench_compression(command);
+  const Run device = add_bench_device(command);
+  const Run exported = add_bench_export(command);
+  const Run activations = add_bench_activations(command);
+  add_examples(command, {{"filigree bench kernels", "how fast the sparse product is here"},
+                         {"filigree bench training --curve", "from which sparsity on sparse wins here"}});
+  return [=, &command](const Context& context) {
     if (challenge_command->parsed()) return run_challenge_bench(*challenge, context);
     if (kernels_command->parsed()) return run_kernel_bench(*kernels, context);
-    if (command->got_subcommand("compression")) return compression(context);
-    if (command->got_subcommand("device")) return device(context);
-    if (command->got_subcommand("export")) return exported(context);
-    if (command->got_subcommand("activations")) return activations(context);
-    return command->got_subcommand("training") ? training(context) : accuracy(context);
+    if (command.got_subcommand("compression")) return compression(context);
+    if (command.got_subcommand("device")) return device(context);
+    if (command.got_subcommand("export")) return exported(context);
+    if (command.got_subcommand("activations")) return activations(context);
+    return command.got_subcommand("training") ? training(context) : accuracy(context);
   };
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/bench_commands.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/train_view.h"
 #include "filigree/bench.h"
@@ -169,41 +170,52 @@ int run_compression_bench(CompressionArguments& arguments, const Context& contex
 Run add_bench_compression(CLI::App& app) {
   auto arguments = std::make_shared<CompressionArguments>();
   CLI::App* command = app.add_subcommand(
-      "compression", "a dense network made smaller by every method, the results run in turns");
+      "compression", "prune a dense network by every method and time the results in alternation");
   arguments->data.add_to(*command)->required();
   CompressionBenchOptions& options = arguments->options;
-  command->add_option("--epochs", options.epochs, "of the dense network, and of each method")
-      ->type_name("E")
+  command->add_option("--epochs", options.epochs, "number of epochs of the dense network, and of each method")
+      ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  command->add_option("--target", options.target, "share of the weights that fssl drops")
-      ->type_name("S")
+  command->add_option("--target", options.target, "share of the weights that fssl removes")
+      ->type_name("SHARE")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.999));
   command
       ->add_option("--sparse-target", options.sparse_target,
-                   "the same for magnitude and lottery beside training sparse from scratch")
-      ->type_name("S")
+                   "share of the weights that magnitude and lottery remove, where they are compared with "
+                   "sparse training")
+      ->type_name("SHARE")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.999));
-  command->add_option("--input-dropout", options.input_dropout, "of all training")
-      ->type_name("S")
+  command
+      ->add_option("--input-dropout", options.input_dropout,
+                   "share of the inputs that is dropped at random in all training")
+      ->type_name("SHARE")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.9));
-  command->add_option("--seed", options.seed, "of all random choices")->type_name("N")->check(whole_number());
+  command->add_option("--seed", options.seed, "seed of all random choices [1]")
+      ->type_name("N")
+      ->check(whole_number());
+  add_examples(*command,
+               {{"filigree bench compression --data fashion", "compare all methods on one network"},
+                {"filigree bench compression --data digits --epochs 5", "a quick look, without any data"}});
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_compression_bench(*arguments, context); };
 }
 
 Run add_bench_export(CLI::App& app) {
   auto exported = std::make_shared<ExportBenchArguments>();
-  CLI::App* export_command = app.add_subcommand(
-      "export", "a network as a program of its own beside the library, few rows at a time");
+  CLI::App* export_command =
+      app.add_subcommand("export", "time a network that was exported as C++, next to the library");
   exported->model.add_to(*export_command)->required();
   exported->data.add_to(*export_command);
-  export_command->add_option("--repeat", exported->repeat, "timed turns [200]")
+  export_command->add_option("--repeat", exported->repeat, "number of timed rounds [200]")
       ->check(CLI::Range(1, 1000000))
-      ->type_name("R");
+      ->type_name("N");
+  add_examples(*export_command,
+               {{"filigree bench export run/model.safetensors", "on random rows"},
+                {"filigree bench export run/model.safetensors --data fashion", "on rows of a data set"}});
   exported->common.add_to(*export_command);
   return [exported](const Context& context) { return run_export_bench(*exported, context); };
 }
@@ -211,12 +223,17 @@ Run add_bench_export(CLI::App& app) {
 Run add_bench_activations(CLI::App& app) {
   auto activations = std::make_shared<ActivationArguments>();
   CLI::App* activations_command = app.add_subcommand(
-      "activations", "what relus leave at zero in each layer, and what skipping that brings");
+      "activations", "measure how many activations are zero in each layer, and what skipping them gains");
   activations->model.add_to(*activations_command)->required();
   activations->data.add_to(*activations_command)->required();
-  activations_command->add_option("--repeat", activations->repeat, "timed turns [500]")
+  activations_command->add_option("--repeat", activations->repeat, "number of timed rounds [500]")
       ->check(CLI::Range(1, 1000000))
-      ->type_name("R");
+      ->type_name("N");
+  add_examples(
+      *activations_command,
+      {{"filigree bench activations run/model.safetensors --data fashion",
+        "where zeros are, and what they save"},
+       {"filigree bench activations run/model.safetensors --data fashion --threads 1", "on one thread"}});
   activations->common.add_to(*activations_command);
   return [activations](const Context& context) { return run_activation_bench(*activations, context); };
 }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/bench_commands.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "filigree/bench.h"
 
@@ -120,13 +121,20 @@ int run_device_bench(DeviceBenchArguments& arguments, const Context& context) {
 Run add_bench_device(CLI::App& bench) {
   auto arguments = std::make_shared<DeviceBenchArguments>();
   CLI::App* command = bench.add_subcommand(
-      "device", "the challenge on a GPU, every kernel, beside a roofline's prediction and published figures");
-  arguments->challenge.add_network_to(*command, "layers: with --neurons, this size only [all twelve]");
+      "device",
+      "time the challenge on a GPU with every kernel, next to a roofline's prediction and published figures");
+  arguments->challenge.add_network_to(
+      *command, "number of layers; with --neurons, measures this size only [all twelve sizes]");
   arguments->challenge.add_images_to(*command);
-  command->add_option("--repeat", arguments->options.repeat, "timed runs, of which the median counts [5]")
+  command
+      ->add_option("--repeat", arguments->options.repeat,
+                   "number of timed runs, of which the median is reported [5]")
       ->check(CLI::Range(1, 1000))
-      ->type_name("R");
+      ->type_name("N");
   add_bytes_option(*command, arguments->options.memory_limit);
+  add_examples(*command,
+               {{"filigree bench device", "predictions and published figures of all sizes"},
+                {"filigree bench device --device cuda --mnist DIR", "measure every kernel on a GPU"}});
   arguments->device.add_to(*command);
   arguments->common.add_to(*command);
   return [arguments, command](const Context& context) {

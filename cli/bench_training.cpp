@@ -1,5 +1,6 @@
 // filigree bench training, filigree bench accuracy: sparse training beside dense.
 #include "cli/bench_commands.h"
+#include "cli/help.h"
 
 #include <fmt/format.h>
 
@@ -192,40 +193,59 @@ int run_accuracy_bench(AccuracyArguments& arguments, const Context& context) {
 
 Run add_bench_training(CLI::App& bench) {
   auto arguments = std::make_shared<TrainingArguments>();
-  CLI::App* command = bench.add_subcommand("training", "inference and training steps beside dense GEMM");
-  command->add_option("--sparsity", arguments->options.sparsities, "levels [0.9,0.97,0.99]")
+  CLI::App* command =
+      bench.add_subcommand("training", "time inference and training steps, next to dense ones");
+  command->add_option("--sparsity", arguments->options.sparsities, "sparsities to measure [0.9,0.97,0.99]")
       ->delimiter(',')
       ->check(CLI::Range(0.0, 0.9999))
-      ->type_name("S,…");
-  command->add_flag("--curve", arguments->curve, "from 0 to 99 %, to see where sparse breaks even");
-  command->add_flag("--no-extras", arguments->no_extras, "without threads, evolution and wide layers");
-  command->add_option("--inputs", arguments->options.inference_rows, "rows for inference [10000]")
+      ->type_name("X,...");
+  command->add_flag("--curve", arguments->curve,
+                    "measure sparsities from 0 to 99 %, to see from where on sparse is faster");
+  command->add_flag("--no-extras", arguments->no_extras,
+                    "leave out the tables of threads, topology updates and wide layers");
+  command->add_option("--inputs", arguments->options.inference_rows, "number of rows for inference [10000]")
       ->check(CLI::Range(1, 1 << 24))
-      ->type_name("n");
-  command->add_option("--repeat", arguments->options.repeat, "timed rounds [25]")
+      ->type_name("N");
+  command->add_option("--repeat", arguments->options.repeat, "number of timed rounds [25]")
       ->check(CLI::Range(1, 1000))
-      ->type_name("R");
+      ->type_name("N");
+  add_examples(*command, {{"filigree bench training", "compare sparsities 0.9, 0.97 and 0.99 with dense"},
+                          {"filigree bench training --curve --no-extras",
+                           "find the break-even sparsity of this machine"}});
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_training_bench(*arguments, context); };
 }
 
 Run add_bench_accuracy(CLI::App& bench) {
   auto arguments = std::make_shared<AccuracyArguments>();
-  CLI::App* command =
-      bench.add_subcommand("accuracy", "the accuracy table: several seeds, test set used once a run");
+  CLI::App* command = bench.add_subcommand(
+      "accuracy",
+      "train the networks of the accuracy table, with several seeds; the test set is used once a run");
   AccuracyBenchOptions& options = arguments->options;
-  command->add_option("--mnist", options.mnist, "directory with MNIST's idx files")->type_name("DIR");
   command
-      ->add_option("--fashion", options.fashion,
-                   "directory with Fashion-MNIST's [Debian's]; none: without it")
+      ->add_option("--mnist", options.mnist,
+                   "directory with the idx files of MNIST; without it, MNIST is left out")
       ->type_name("DIR");
-  command->add_option("--higgs", options.higgs, "csv file of HIGGS, label first")->type_name("FILE");
-  command->add_option("--seeds", options.seeds, "runs a row [3]")->check(CLI::Range(1, 1000))->type_name("N");
-  command->add_option("--epochs", options.epochs, "of each run, in place of the preset's")
+  command
+      ->add_option(
+          "--fashion", options.fashion,
+          "directory with the idx files of Fashion-MNIST; none leaves it out [that of Debian's package]")
+      ->type_name("DIR");
+  command
+      ->add_option("--higgs", options.higgs,
+                   "CSV file of HIGGS with the label first; without it, HIGGS is left out")
+      ->type_name("FILE");
+  command->add_option("--seeds", options.seeds, "number of runs for each row of the table [3]")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  command->add_option("--epochs", options.epochs, "number of epochs of each run [that of the preset]")
       ->check(CLI::Range(1, 100000))
-      ->type_name("E");
-  command->add_flag("--no-ertl", arguments->no_ertl, "without Ertl's method");
-  command->add_flag("--no-dense", arguments->no_dense, "without dense networks");
+      ->type_name("N");
+  command->add_flag("--no-ertl", arguments->no_ertl, "leave Ertl's method out");
+  command->add_flag("--no-dense", arguments->no_dense, "leave dense networks out");
+  add_examples(*command, {{"filigree bench accuracy --seeds 1 --epochs 20", "a quick look, on Fashion-MNIST"},
+                          {"filigree bench accuracy --mnist data/mnist",
+                           "the table of docs/ACCURACY.md; takes hours"}});
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_accuracy_bench(*arguments, context); };
 }

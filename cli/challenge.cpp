@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 
 namespace filigree::cli {
@@ -45,46 +46,52 @@ int run_challenge(ChallengeRunArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_challenge(CLI::App& app) {
+Run add_challenge(CLI::App& command) {
   auto arguments = std::make_shared<ChallengeRunArguments>();
-  CLI::App* command =
-      app.add_subcommand("challenge", "run the Sparse DNN Graph Challenge and check the answer");
-  arguments->challenge.add_network_to(*command, "layers [120, or as many as --data has]");
-  arguments->challenge.add_images_to(*command);
+  arguments->challenge.add_network_to(command, "number of layers [120, or as many as --data has]");
+  arguments->challenge.add_images_to(command);
   ChallengeOptions& options = arguments->options;
   command
-      ->add_option("--data", arguments->challenge.source.data,
-                   "directory in the official layout; plain, .gz or .zst")
+      .add_option("--data", arguments->challenge.source.data,
+                  "directory with the official files, plain, .gz or .zst; without it, a network is generated")
       ->type_name("DIR");
   command
-      ->add_option("--engine", arguments->engine,
-                   "plain: every connection of every live row; compiled: exact passes first [compiled]")
+      .add_option("--engine", arguments->engine,
+                  "plain computes every connection of every live row; compiled rewrites the network by exact "
+                  "passes first "
+                  "[compiled]")
       ->check(CLI::IsMember({"plain", "compiled"}))
-      ->type_name("E");
+      ->type_name("ENGINE");
   command
-      ->add_option("--kernel", arguments->kernel,
-                   "who computes a layer on --device cuda: fused, or a baseline: tiled, spmm, spgemm, "
-                   "spgemm-kept [fused]")
+      .add_option(
+          "--kernel", arguments->kernel,
+          "kernel that computes a layer on --device cuda: ours (fused) or a published baseline [fused]")
       ->check(CLI::IsMember(std::vector<std::string>(kDeviceKernelNames.begin(), kDeviceKernelNames.end())))
-      ->type_name("K");
-  command->add_flag("--no-filter", arguments->no_filter, "keep computing rows that died");
-  command->add_flag("--no-merge-rows", arguments->no_merge_rows,
-                    "compiled: compute equal rows each on its own");
-  command->add_option("--repeat", options.repeat, "runs, of which the median counts [1]")
+      ->type_name("KERNEL");
+  command.add_flag("--no-filter", arguments->no_filter, "go on computing rows whose outputs are all zero");
+  command.add_flag("--no-merge-rows", arguments->no_merge_rows,
+                   "compute equal rows each on its own, instead of once");
+  command.add_option("--repeat", options.repeat, "number of timed runs, of which the median is reported [1]")
       ->check(CLI::Range(1, 1 << 20))
-      ->type_name("R");
-  add_bytes_option(*command, options.memory_limit);
+      ->type_name("N");
+  add_bytes_option(command, options.memory_limit);
   command
-      ->add_option("--check", arguments->check,
-                   "auto: official list, else a sample by the reference; full: every row; none [auto]")
+      .add_option(
+          "--check", arguments->check,
+          "how to check the answer: auto takes the official list, or else a sample by the double-precision "
+          "reference; full takes the reference for every row [auto]")
       ->check(CLI::IsMember({"auto", "full", "none"}))
-      ->type_name("C");
+      ->type_name("HOW");
   command
-      ->add_option("--write-categories", arguments->write_categories,
-                   "write the categories, as the official lists")
+      .add_option("--write-categories", arguments->write_categories,
+                  "write the categories to this file, in the form of the official lists")
       ->type_name("FILE");
-  arguments->device.add_to(*command);
-  arguments->common.add_to(*command);
+  add_examples(command,
+               {{"filigree challenge", "run 1024 neurons × 120 layers on drawn digits, without any data"},
+                {"filigree challenge --data DIR --repeat 5",
+                 "run the official files and compare the answer with the official list"}});
+  arguments->device.add_to(command);
+  arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_challenge(*arguments, context); };
 }
 

@@ -19,11 +19,15 @@ constexpr const char* kStandardOutput = "/dev/stdout";
 }  // namespace
 
 void Common::add_to(CLI::App& app) {
-  app.add_option("--threads", threads, "threads to use; 0: every core")
+  constexpr const char* kGroup = "Help and output";
+  app.add_option("--threads", threads, "number of threads; 0 takes every core [0]")
       ->check(CLI::Range(0, 4096))
-      ->type_name("T");
-  app.add_option("--json", json, "write the result as JSON; - is standard output")->type_name("FILE");
-  app.add_flag("--quiet,-q", quiet, "print errors only");
+      ->type_name("N")
+      ->group(kGroup);
+  app.add_option("--json", json, "write the result as JSON to this file; - is standard output")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_flag("--quiet,-q", quiet, "print errors only")->group(kGroup);
 }
 
 void Common::prepare() {
@@ -38,12 +42,13 @@ void Common::write_json(const nlohmann::json& result) const {
 }
 
 void DeviceArguments::add_to(CLI::App& app) {
-  app.add_option("--device", device, "cpu, cuda, or auto: cuda where there is one [cpu]")
+  app.add_option("--device", device,
+                 "where to compute; auto takes a CUDA device if there is one, else the CPU [cpu]")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
-      ->type_name("D");
-  app.add_option("--gpus", gpus, "CUDA devices that share the work; 0: all [1]")
+      ->type_name("DEVICE");
+  app.add_option("--gpus", gpus, "number of CUDA devices that share the work; 0 takes all [1]")
       ->check(CLI::Range(0, 64))
-      ->type_name("G");
+      ->type_name("N");
 }
 
 void DeviceArguments::prepare() const {
@@ -62,14 +67,66 @@ std::string output_file(const std::string& path) {
   return path;
 }
 
-void complain(const std::string& message) {
-  std::fputs(("filigree: " + message + "\n").c_str(), stderr);
+namespace {
+
+// Length of the UTF-8 character that `text` begins with; 0 if there is none to be shown as it is. Newlines of
+// our own messages pass: what comes from files goes through shown() before it gets into one.
+std::size_t printable(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 0;
+  if (byte(0) < 0x80) return 1;
+  const std::size_t length = byte(0) >= 0xf0 && byte(0) < 0xf5   ? 4
+                             : byte(0) >= 0xe0 && byte(0) < 0xf0 ? 3
+                             : byte(0) >= 0xc2 && byte(0) < 0xe0 ? 2
+                                                                 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  if (length == 2 && byte(0) == 0xc2 && byte(1) < 0xa0) return 0;  // C1 controls
+  return length;
+}
+
+// Calls piece(text) for what can be shown and for the escapes of what cannot.
+template <typename Piece>
+void escaped(std::string_view text, const Piece& piece) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  while (!text.empty()) {
+    if (const std::size_t length = printable(text); length > 0) {
+      piece(text.substr(0, length));
+      text.remove_prefix(length);
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const char code[] = {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+    piece(std::string_view(code, 4));
+    text.remove_prefix(1);
+  }
+}
+
+}  // namespace
+
+void complain(std::string_view message, std::string_view hint) noexcept {
+  const auto write = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+  write("filigree: ");
+  escaped(message, write);
+  write("\n");
+  if (hint.empty()) return;
+  escaped(hint, write);
+  write("\n");
+}
+
+std::string shown(std::string_view text) {
+  std::string result;
+  escaped(text, [&](std::string_view piece) { result += piece; });
+  return result;
 }
 
 CLI::Option* add_exit_threshold(CLI::App& app, double& threshold) {
   return app
       .add_option("--exit-threshold", threshold,
-                  "rows leave by the first exit that is surer than this, from 0 to 1 [1: none]")
+                  "rows leave the network at the first early exit that gives a class at least this "
+                  "probability; at 1 no row "
+                  "does [1]")
       ->type_name("P")
       ->check(CLI::Range(0.0, 1.0));
 }
@@ -103,51 +160,62 @@ void add_bytes_option(CLI::App& app, std::uint64_t& bytes) {
                                  fmt::format("'{}' is no size; say 500MB, 12GiB or a number of bytes", text));
     bytes = static_cast<std::uint64_t>(number * factor->second);
   };
-  app.add_option_function<std::string>(
-         "--memory-limit", parse,
-         "for inputs, layers and rows (500MB, 12GiB); a network that does not fit is streamed")
-      ->type_name("BYTES");
+  app.add_option_function<std::string>("--memory-limit", parse,
+                                       "most memory for inputs, layers and rows, such as 500MB or 12GiB; a "
+                                       "network that does not fit is streamed "
+                                       "[three quarters of the machine's]")
+      ->type_name("SIZE");
 }
 
 void ChallengeArguments::add_network_to(CLI::App& app, const char* layers_help) {
-  app.add_option("--neurons", source.neurons, "neurons per layer, and pixels per image [1024]")
+  app.add_option("--neurons", source.neurons, "neurons of each layer, and pixels of each image [1024]")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
   app.add_option("--layers", source.layers, layers_help)->check(CLI::Range(1, 1 << 20))->type_name("L");
-  app.add_option("--seed", source.seed, "of generated networks and drawn digits [1]")
+  app.add_option("--seed", source.seed, "seed of generated networks and of drawn digits [1]")
       ->check(whole_number())
       ->type_name("S");
 }
 
 void ChallengeArguments::add_images_to(CLI::App& app) {
-  app.add_option("--inputs", inputs, "only the first n images")
+  app.add_option("--inputs", inputs, "take only the first N images [all; 60000 drawn ones]")
       ->check(CLI::Range(1, 1 << 24))
-      ->type_name("n");
-  app.add_option("--mnist", source.mnist, "directory with MNIST's idx files; else digits are drawn")
+      ->type_name("N");
+  app.add_option("--mnist", source.mnist,
+                 "directory with the idx files of MNIST, to make the official images from; without it, "
+                 "digits are drawn")
       ->type_name("DIR");
 }
 
 CLI::Option* ModelArguments::add_to(CLI::App& app) {
-  app.add_option("--neurons", neurons, "neurons per layer of the files in a directory")
+  app.add_option(
+         "--neurons", neurons,
+         "neurons of each layer, if MODEL is a directory in the official layout that holds several sizes")
       ->check(CLI::Range(1, 65536))
       ->type_name("N");
-  app.add_option("--layers", layers, "only the first L layers of a directory")
+  app.add_option("--layers", layers, "take only the first L layers of a directory [all]")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("L");
-  return app.add_option("model", path, "model file, or a directory in the official layout");
+  return app.add_option(
+      "model", path,
+      "model file, directory of a training run, or directory in the official challenge layout");
 }
 
 CLI::Option* DataArguments::add_to(CLI::App& app) {
-  source_ = app.add_option("--data", options.source,
-                           "mnist:DIR, fashion[:DIR], digits[:ROWS], contexts[:ROWS], csv:FILE[,TEST], "
-                           "libsvm:FILE[,TEST] or "
-                           "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]")
-                ->type_name("SPEC");
+  source_ =
+      app.add_option("--data", options.source,
+                     "data set: csv:FILE[,TEST_FILE], libsvm:FILE[,TEST_FILE], mnist:DIR, fashion[:DIR], "
+                     "idx:IMAGES,LABELS[,IMAGES,LABELS], or made up here: digits[:ROWS], "
+                     "contexts[:ROWS]; a comma in a file name is written \\,")
+          ->type_name("SPEC");
   label_column_ = app.add_option("--label-column", options.label_column,
-                                 "csv: which column holds the class, a number from 1 or a name [1]")
-                      ->type_name("C");
+                                 "column of a CSV file that holds the class: a number counted from 1, or a "
+                                 "name of the header [1]")
+                      ->type_name("COLUMN");
   test_share_ =
-      app.add_option("--test-share", options.test_share, "rows for testing where none are set apart [0.2]")
+      app.add_option("--test-share", options.test_share,
+                     "share of the rows that is held out for testing, where the data has no test part of its "
+                     "own [0.2]")
           ->check(CLI::Validator(
               [](std::string& text) {
                 double share = 0;
@@ -157,8 +225,8 @@ CLI::Option* DataArguments::add_to(CLI::App& app) {
                 return good ? std::string() : fmt::format("'{}' is no number from 0 to below 1", text);
               },
               ""))
-          ->type_name("F");
-  seed_ = app.add_option("--data-seed", options.seed, "of that choice, and of drawn digits [1]")
+          ->type_name("SHARE");
+  seed_ = app.add_option("--data-seed", options.seed, "seed of the train/test split and of drawn digits [1]")
               ->check(whole_number())
               ->type_name("S");
   return source_;
@@ -179,7 +247,7 @@ ChallengeInputs ChallengeArguments::parsed() const {
 }
 
 void print_line(const Common& common, std::string_view label, const std::string& text) {
-  if (!common.quiet) fmt::print("{:<11} {}\n", label, text);
+  if (!common.quiet) fmt::print("{:<11} {}\n", label, shown(text));
 }
 
 std::string threads_text(int threads) {

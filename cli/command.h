@@ -42,21 +42,21 @@ struct Context {
 
 using Run = std::function<int(const Context&)>;
 
-// Each adds its subcommand and returns what to call if that was chosen.
-Run add_demo(CLI::App& app);
-Run add_challenge(CLI::App& app);
-Run add_generate(CLI::App& app);
-Run add_compile(CLI::App& app);
-Run add_info(CLI::App& app);
-Run add_bench(CLI::App& app);
-Run add_eval(CLI::App& app);
-Run add_predict(CLI::App& app);
-Run add_prune(CLI::App& app);
-Run add_grow(CLI::App& app);
-Run add_sweep(CLI::App& app);
-Run add_export(CLI::App& app);
-Run add_fetch(CLI::App& app);
-Run add_train(CLI::App& app);
+// Each adds its options to the command and returns what to call if that was chosen. main.cpp has the list.
+Run add_bench(CLI::App& command);
+Run add_challenge(CLI::App& command);
+Run add_compile(CLI::App& command);
+Run add_demo(CLI::App& command);
+Run add_eval(CLI::App& command);
+Run add_export(CLI::App& command);
+Run add_fetch(CLI::App& command);
+Run add_generate(CLI::App& command);
+Run add_grow(CLI::App& command);
+Run add_info(CLI::App& command);
+Run add_predict(CLI::App& command);
+Run add_prune(CLI::App& command);
+Run add_sweep(CLI::App& command);
+Run add_train(CLI::App& command);
 
 // Options that say which challenge to run, shared by several commands.
 struct ChallengeArguments {
@@ -94,8 +94,13 @@ CLI::Validator whole_number();  // 0 … 2^64 - 1
 // "-" is standard output. Throws Error if the file's directory is not there.
 std::string output_file(const std::string& path);
 
-// A message on standard error; never throws, because it is the last resort.
-void complain(const std::string& message);
+// A message on standard error. The last resort: it neither throws nor allocates. Control characters, which
+// can only come from files and names, are shown as escapes.
+// `hint` follows in a line of its own.
+void complain(std::string_view message, std::string_view hint = {}) noexcept;
+
+// Text from a file or a name, for people: control characters as escapes, whatever is not UTF-8 as well.
+std::string shown(std::string_view text);
 
 // A line of the summary on standard output, unless quiet.
 void print_line(const Common& common, std::string_view label, const std::string& text);

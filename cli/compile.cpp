@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 
 namespace filigree::cli {
@@ -54,13 +55,18 @@ int run_compile(CompileArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_compile(CLI::App& app) {
+Run add_compile(CLI::App& command) {
   auto arguments = std::make_shared<CompileArguments>();
-  CLI::App* command =
-      app.add_subcommand("compile", "rewrite a network exactly: fewer neurons and connections, same outputs");
-  arguments->model.add_to(*command)->required();
-  command->add_option("--out", arguments->out, "write the compiled model to this file")->type_name("FILE");
-  arguments->common.add_to(*command);
+  arguments->model.add_to(command)->required();
+  command
+      .add_option("--out", arguments->out,
+                  "write the compiled model to this file; without it, only the report is printed")
+      ->type_name("FILE");
+  add_examples(command, {{"filigree compile run/model.safetensors --out small.safetensors",
+                          "write an equivalent network with fewer neurons and connections"},
+                         {"filigree compile DIR --neurons 1024",
+                          "report what the passes remove from official files"}});
+  arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_compile(*arguments, context); };
 }
 

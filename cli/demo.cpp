@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "filigree/train.h"
 
@@ -114,11 +115,11 @@ int run_demo(Common& common, const Context& context) {
 
 }  // namespace
 
-Run add_demo(CLI::App& app) {
+Run add_demo(CLI::App& command) {
   auto common = std::make_shared<Common>();
-  CLI::App* command =
-      app.add_subcommand("demo", "see it work: the 1024×120 challenge, checked, and a short sparse training");
-  common->add_to(*command);
+  add_examples(command, {{"filigree demo", "takes a few seconds and needs no data"},
+                         {"filigree demo --json demo.json", "keep the figures"}});
+  common->add_to(command);
   return [common](const Context& context) { return run_demo(*common, context); };
 }
 

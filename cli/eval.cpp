@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "filigree/exits.h"
 #include "filigree/train.h"
@@ -143,21 +144,30 @@ int run_eval(EvalArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_eval(CLI::App& app) {
+Run add_eval(CLI::App& command) {
   auto arguments = std::make_shared<EvalArguments>();
-  CLI::App* command = app.add_subcommand("eval", "how well a model does on a data set");
-  arguments->model.add_to(*command)->required();
-  arguments->data.add_to(*command)->required();
-  command->add_option("--part", arguments->part, "which rows: train or test [test]")
-      ->check(CLI::IsMember({"train", "test"}));
-  CLI::Option* threshold = add_exit_threshold(*command, arguments->exit_threshold);
-  CLI::Option* curve =
-      command
-          ->add_flag("--exit-curve", arguments->exit_curve, "accuracy, connections and time over thresholds")
-          ->excludes(threshold);
-  command->add_option("--plot", arguments->plot, "the curve as SVG")->type_name("FILE")->needs(curve);
-  arguments->device.add_to(*command);
-  arguments->common.add_to(*command);
+  arguments->model.add_to(command)->required();
+  arguments->data.add_to(command)->required();
+  command
+      .add_option("--part", arguments->part,
+                  "rows to score [test, or all of a file that the model was not trained on]")
+      ->check(CLI::IsMember({"train", "test", "all"}))
+      ->type_name("PART");
+  CLI::Option* threshold = add_exit_threshold(command, arguments->exit_threshold);
+  CLI::Option* curve = command
+                           .add_flag("--exit-curve", arguments->exit_curve,
+                                     "measure accuracy, connections and time over a range of exit thresholds")
+                           ->excludes(threshold);
+  command.add_option("--plot", arguments->plot, "draw the curve of --exit-curve as SVG")
+      ->type_name("FILE.svg")
+      ->needs(curve);
+  add_examples(
+      command,
+      {{"filigree eval run/model.safetensors --data fashion", "accuracy on the test images of Fashion-MNIST"},
+       {"filigree eval run/model.safetensors --data csv:new.csv --label-column species --json -",
+        "score every row of another file, as JSON"}});
+  arguments->device.add_to(command);
+  arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_eval(*arguments, context); };
 }
 

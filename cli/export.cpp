@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "filigree/export.h"
 
@@ -45,16 +46,22 @@ int run_export(ExportArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_export(CLI::App& app) {
+Run add_export(CLI::App& command) {
   auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = app.add_subcommand("export", "write a network as a C++17 file that needs nothing else");
-  arguments->model.add_to(*command)->required();
+  arguments->model.add_to(command)->required();
   command
-      ->add_option("--cpp", arguments->out, "the file; FILE_test.cpp beside it compares it with the network")
+      .add_option("--cpp", arguments->out,
+                  "C++ file to write; a second file, FILE_test.cpp, compares it with the network")
       ->type_name("FILE.cpp")
       ->required();
-  command->add_option("--name", arguments->name, "of the function")->type_name("NAME")->capture_default_str();
-  arguments->common.add_to(*command);
+  command.add_option("--name", arguments->name, "name of the exported function")
+      ->type_name("NAME")
+      ->capture_default_str();
+  add_examples(command, {{"filigree export run/model.safetensors --cpp net.cpp",
+                          "then: c++ -O2 net_test.cpp && ./a.out, which includes net.cpp and checks it"},
+                         {"filigree export run/model.safetensors --cpp digits.cpp --name classify_digit",
+                          "choose the name of the function"}});
+  arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_export(*arguments, context); };
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 
 namespace filigree::cli {
@@ -46,20 +47,20 @@ int run_fetch(FetchArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_fetch(CLI::App& app) {
+Run add_fetch(CLI::App& command) {
   auto arguments = std::make_shared<FetchArguments>();
-  CLI::App* command =
-      app.add_subcommand("fetch", "download a public data set, resumed if it was cut off, and check it");
-  command->add_option("name", arguments->name, "mnist, fashion or higgs (2.8 GB)")
+  command.add_option("name", arguments->name, "data set: mnist, fashion (Fashion-MNIST) or higgs (2.8 GB)")
       ->required()
       ->check(CLI::IsMember({"mnist", "fashion", "higgs"}));
-  command->add_option("--out", arguments->options.directory, "where to put the files [data/NAME]")
+  command.add_option("--out", arguments->options.directory, "directory for the files [data/NAME]")
       ->type_name("DIR");
   command
-      ->add_option("--mirror", arguments->options.mirror,
-                   "http(s) address of a directory to fetch from, instead of the built-in ones")
+      .add_option("--mirror", arguments->options.mirror,
+                  "http or https address of the directory to fetch from [the data set's own]")
       ->type_name("URL");
-  arguments->common.add_to(*command);
+  add_examples(command, {{"filigree fetch mnist", "download MNIST into data/mnist; run it again to resume"},
+                         {"filigree fetch fashion --out images", "choose the directory"}});
+  arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_fetch(*arguments, context); };
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 
 namespace filigree::cli {
@@ -43,25 +44,33 @@ int run_generate(GenerateArguments& arguments, const Context& context, const std
 
 }  // namespace
 
-Run add_generate(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("generate", "make RadiX-Net networks, challenge images, official files");
-  command->require_subcommand(1);
+Run add_generate(CLI::App& command) {
+  command.require_subcommand(1);
   const auto add = [&](const char* name, const char* help, const char* target) {
     auto arguments = std::make_shared<GenerateArguments>();
-    CLI::App* sub = command->add_subcommand(name, help);
-    arguments->challenge.add_network_to(*sub, "layers [120]");
+    CLI::App* sub = command.add_subcommand(name, help);
+    arguments->challenge.add_network_to(*sub, "number of layers [120]");
     if (std::string_view(name) != "network") arguments->challenge.add_images_to(*sub);
-    sub->add_option("--out", arguments->out, "where to write it")->required()->type_name(target);
+    sub->add_option("--out", arguments->out, "where to write the result")->required()->type_name(target);
+    add_examples(
+        *sub,
+        {{fmt::format("filigree generate {} --out {}", name, target), "make the default size, 1024 × 120"},
+         {fmt::format("filigree generate {} --neurons 4096 --layers 480 --seed 2 --out {}", name, target),
+          "make another size with another random structure"}});
     arguments->common.add_to(*sub);
     return Subcommand{sub, arguments};
   };
-  const Subcommand network = add("network", "a RadiX-Net as a model file", "FILE.safetensors");
-  const Subcommand images = add("images", "challenge images as TSV (.gz compresses)", "FILE.tsv");
+  const Subcommand network = add("network", "write a RadiX-Net as a model file", "FILE.safetensors");
+  const Subcommand images =
+      add("images", "write challenge images as TSV, compressed if the name ends in .gz", "FILE.tsv");
   const Subcommand files =
-      add("challenge-files", "layers, images and reference categories in the official layout", "DIR");
-  files.app->add_flag("--gzip", files.arguments->gzip, "compress every file");
+      add("challenge-files", "write layers, images and reference categories in the official layout", "DIR");
+  files.app->add_flag("--gzip", files.arguments->gzip, "compress every file with gzip");
 
+  add_examples(command,
+               {{"filigree generate network --neurons 4096 --out radix.safetensors", "write a network"},
+                {"filigree generate challenge-files --mnist DIR --out OUT",
+                 "write a whole challenge, with images made from MNIST"}});
   return [=](const Context& context) {
     if (network.app->parsed())
       return run_generate(

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/train_view.h"
@@ -95,42 +96,52 @@ int run_grow(GrowArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_grow(CLI::App& app) {
+Run add_grow(CLI::App& command) {
   auto arguments = std::make_shared<GrowArguments>();
-  CLI::App* command =
-      app.add_subcommand("grow", "grow a network from a small sparse seed, never above a budget");
-  CLI::Option* data = arguments->data.add_to(*command);
-  CLI::Option* budget = command->add_option("--budget", arguments->growth.budget, "connections in the end")
-                            ->type_name("N")
-                            ->check(CLI::PositiveNumber);
+  CLI::Option* data = arguments->data.add_to(command);
+  CLI::Option* budget =
+      command.add_option("--budget", arguments->growth.budget, "number of connections to grow to")
+          ->type_name("N")
+          ->check(CLI::PositiveNumber);
   CLI::Option* flops =
-      command->add_option("--flops", arguments->flops, "floating-point operations a row takes in the end")
+      command
+          .add_option(
+              "--flops", arguments->flops,
+              "floating-point operations for a row to grow to, instead of --budget; a connection takes two")
           ->type_name("N")
           ->check(CLI::Range(2.0, 1e15));
-  CLI::Option* stages = command->add_option("--stages", arguments->growth.stages, "stages of growth")
-                            ->type_name("S")
+  CLI::Option* stages =
+      command.add_option("--stages", arguments->growth.stages, "number of stages of growth")
+          ->type_name("N")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 100));
+  CLI::Option* deepen = command
+                            .add_option("--deepen", arguments->growth.deepen,
+                                        "how many of the stages, from the first on, add a layer")
+                            ->type_name("N")
                             ->capture_default_str()
-                            ->check(CLI::Range(1, 100));
-  CLI::Option* deepen =
-      command->add_option("--deepen", arguments->growth.deepen, "stages that add a layer, from the first on")
-          ->type_name("S")
-          ->capture_default_str()
-          ->check(CLI::Range(0, 100));
-  CLI::Option* prune =
-      command->add_option("--prune", arguments->growth.prune, "share of the weights that go in the end")
-          ->type_name("S")
-          ->capture_default_str()
-          ->check(CLI::Range(0.0, 0.99));
+                            ->check(CLI::Range(0, 100));
+  CLI::Option* prune = command
+                           .add_option("--prune", arguments->growth.prune,
+                                       "share of the weights that is pruned after the last stage")
+                           ->type_name("N")
+                           ->capture_default_str()
+                           ->check(CLI::Range(0.0, 0.99));
   CLI::Option* out =
-      command->add_option("--out", arguments->out, "directory for the result")->type_name("RUN");
+      command.add_option("--out", arguments->out, "directory for the model and a run for each stage")
+          ->type_name("RUN");
   CLI::Option* resume =
-      command->add_option("--resume", arguments->resume, "go on with the run in this directory")
+      command.add_option("--resume", arguments->resume, "continue the interrupted run in this directory")
           ->type_name("RUN");
   for (CLI::Option* other : {data, budget, flops, stages, deepen, prune, out}) resume->excludes(other);
-  arguments->common.add_to(*command);
+  add_examples(command,
+               {{"filigree grow --data fashion --budget 20000 --out grown", "grow to 20,000 connections"},
+                {"filigree grow --data csv:table.csv --flops 10000 --stages 3 --out small",
+                 "grow to 10,000 floating-point operations a row in three stages"}});
+  arguments->common.add_to(command);
   for (const SettingInfo& info : setting_infos(growing_defaults()))
     if (std::ranges::count(kNotForGrowth, info.name) == 0)
-      arguments->settings.add_to(*command, info, "features-32-32-classes");
+      arguments->settings.add_to(command, info, "features-32-32-classes");
   return [arguments](const Context& context) { return run_grow(*arguments, context); };
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 
 namespace filigree::cli {
 
@@ -145,13 +146,15 @@ int run_info(InfoArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_info(CLI::App& app) {
+Run add_info(CLI::App& command) {
   auto arguments = std::make_shared<InfoArguments>();
-  CLI::App* command = app.add_subcommand("info", "what is in a model, or, without one, what machine this is");
-  arguments->model.add_to(*command);
-  command->add_flag("--all", arguments->all, "list every layer");
-  command->add_flag("--devices", arguments->devices, "the devices that --device can name");
-  arguments->common.add_to(*command);
+  arguments->model.add_to(command);
+  command.add_flag("--all", arguments->all, "list every layer, not only the first twelve");
+  command.add_flag("--devices", arguments->devices, "list the devices that --device can name");
+  add_examples(command,
+               {{"filigree info", "version, processor, SIMD instructions and threads"},
+                {"filigree info run/model.safetensors", "layers, connections and weights of a model"}});
+  arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_info(*arguments, context); };
 }
 

@@ -4,15 +4,57 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/help.h"
 
 namespace {
+
+using namespace filigree::cli;
+
+struct Command {
+  const char* name;
+  const char* group;
+  const char* what;  // completes "filigree NAME: …"
+  Run (*add)(CLI::App& command);
+};
+
+Run add_help(CLI::App& command);
+Run add_completion(CLI::App& command);
+
+constexpr Command kCommands[] = {
+    {"demo", "See it work",
+     "run a checked challenge of 1024 neurons × 120 layers and a short sparse training", add_demo},
+    {"info", "See it work", "describe a model file or, without one, this machine", add_info},
+    {"train", "Train and use", "train a network that is sparse from the first step to the last", add_train},
+    {"eval", "Train and use", "measure how well a model does on a data set", add_eval},
+    {"predict", "Train and use", "compute a model's predictions for the rows of a file", add_predict},
+    {"export", "Train and use", "write a network as a C++17 file that needs nothing else", add_export},
+    {"fetch", "Train and use", "download a public data set and check it", add_fetch},
+    {"prune", "Make networks smaller",
+     "remove weights, neurons or blocks from a network and measure the result", add_prune},
+    {"grow", "Make networks smaller", "grow a network from a small sparse seed, never above a budget",
+     add_grow},
+    {"compile", "Make networks smaller",
+     "rewrite a network exactly: fewer neurons and connections, the same outputs", add_compile},
+    {"sweep", "Make networks smaller",
+     "compare dense networks with a large sparse one that has as many weights", add_sweep},
+    {"challenge", "Sparse DNN Graph Challenge", "run the Sparse DNN Graph Challenge and check the answer",
+     add_challenge},
+    {"generate", "Sparse DNN Graph Challenge", "make RadiX-Net networks, challenge images, or official files",
+     add_generate},
+    {"bench", "Measure", "measure tables, next to peers in the same run", add_bench},
+    {"help", "Help", "show the help of a command, also as a manual page", add_help},
+    {"completion", "Help", "print a completion script for bash, zsh or fish", add_completion},
+};
 
 // Ctrl-C and kill ask the running command to stop; a second one ends the program at once. Signals are taken
 // by a thread of their own, where everything is allowed.
@@ -23,13 +65,18 @@ class SignalWatch {
     sigaddset(&signals_, SIGINT);
     sigaddset(&signals_, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);  // before any other thread starts: all inherit it
-    std::thread([this] {
-      int signal = 0;
-      sigwait(&signals_, &signal);
-      stop_.request_stop();
-      sigwait(&signals_, &signal);
-      _exit(1);
-    }).detach();
+    try {
+      std::thread([this] {
+        int signal = 0;
+        sigwait(&signals_, &signal);
+        stop_.request_stop();
+        sigwait(&signals_, &signal);
+        _exit(1);
+      }).detach();
+    } catch (
+        const std::system_error&) {  // no thread to be had: signals end the program, as they do by themselves
+      pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+    }
   }
   std::stop_token token() const { return stop_.get_token(); }
 
@@ -38,64 +85,215 @@ class SignalWatch {
   std::stop_source stop_;
 };
 
-// A word where a command should stand, named before CLI11 says that one is missing.
-std::string unknown_command(const CLI::App& app, int argc, char** argv, int at = 1) {
-  if (at >= argc || argv[at][0] == '-' || app.get_subcommands([](const CLI::App*) { return true; }).empty())
-    return "";
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    if (command->check_name(argv[at])) return unknown_command(*command, argc, argv, at + 1);
-  return argv[at];
+// A command and what it was given, ready to run.
+struct Parsed {
+  CLI::App* command;
+  Run run;
+};
+
+// Options belong to the help of a command; the order in which they are added is that of the page.
+void add_help_flag(CLI::App& app) {
+  app.set_help_flag("");  // CLI11's own throws before everything is parsed
+  app.add_flag_function(
+         "-h,--help", [](std::int64_t) {}, "show this help")
+      ->group("Help and output");
 }
 
-int run(int argc, char** argv, const filigree::cli::Context& context) {
-  using namespace filigree::cli;
-  CLI::App app("filigree: sparse neural networks, run exactly and fast", "filigree");
+// Adds every command by name; those that `wanted` accepts with their options.
+template <typename Wanted>
+std::vector<Parsed> add_commands(CLI::App& app, const Wanted& wanted) {
+  std::vector<Parsed> commands;
+  for (const Command& each : kCommands) {
+    CLI::App* command = app.add_subcommand(each.name, each.what)->group(each.group);
+    command->footer("");  // CLI11 hands the program's down
+    if (!wanted(each)) continue;
+    Run run = each.add(*command);
+    for (CLI::App* sub : command->get_subcommands([](const CLI::App*) { return true; })) add_help_flag(*sub);
+    add_help_flag(*command);
+    commands.push_back({command, std::move(run)});
+  }
+  return commands;
+}
+
+void set_up(CLI::App& app) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", filigree::version());
-  app.set_help_all_flag("--help-all", "help for every command");
-  app.get_formatter()->column_width(34);
-  std::vector<std::pair<CLI::App*, Run>> commands;
-  for (const auto& add : {add_demo, add_challenge, add_generate, add_compile, add_info, add_bench, add_train,
-                          add_eval, add_predict, add_prune, add_grow, add_sweep, add_export, add_fetch}) {
-    Run command = add(app);
-    commands.emplace_back(app.get_subcommands({}).back(), std::move(command));
+  app.set_help_flag("");
+  app.add_flag_function(
+         "-h,--help", [](std::int64_t) {}, "show this help")
+      ->group("Help and output");
+  app.add_flag_function(
+         "--version", [](std::int64_t) {}, "print the version")
+      ->group("Help and output");
+  add_examples(app, {{"filigree demo", "see it work, without any data"},
+                     {"filigree train --data csv:table.csv --label-column species --out run",
+                      "train a sparse network on a table"},
+                     {"filigree predict run/model.safetensors --input rows.csv --out -", "use it"}});
+}
+
+// The app of "bench kernels": the deepest that the words name. `at`: the first word that is none of them.
+CLI::App* find_command(CLI::App& app, std::span<const std::string> words, std::size_t& at) {
+  CLI::App* found = &app;
+  for (at = 0; at < words.size(); ++at) {
+    const auto subs =
+        found->get_subcommands([&](const CLI::App* sub) { return sub->get_name() == words[at]; });
+    if (subs.empty()) break;
+    found = subs.front();
   }
-  if (const std::string word = unknown_command(app, argc, argv); !word.empty()) {
-    complain(fmt::format("there is no command '{}'\nTry filigree --help, or filigree COMMAND --help.", word));
-    return 2;
+  return found;
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "filigree" : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::string did_you_mean(const std::string& typed, const std::vector<std::string>& words) {
+  const std::string meant = nearest(typed, words);
+  return meant.empty() ? "" : fmt::format("; did you mean {}?", meant);
+}
+
+[[noreturn]] void refuse_command(const CLI::App& app, const std::string& word) {
+  const std::string parent = app.get_parent() == nullptr ? "" : fmt::format(" of {}", full_name(app));
+  throw std::invalid_argument(fmt::format("there is no command '{}'{}{}\nTry: {} --help", word, parent,
+                                          did_you_mean(word, names_of_commands(app)), full_name(app)));
+}
+
+// An option that the command does not have, named before CLI11 takes its value for the mistake.
+void refuse_unknown_options(const CLI::App& command, std::span<const std::string> words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || std::ranges::count(names, name) > 0) continue;
+    throw std::invalid_argument(fmt::format("{} has no option {}{}\nTry: {} --help", full_name(command), name,
+                                            did_you_mean(name, names), full_name(command)));
   }
+}
+
+bool asks_for_help(std::span<const std::string> words) {
+  for (const std::string& word : words) {
+    if (word == "--") return false;
+    if (word == "--help" || word == "-h") return true;
+  }
+  return false;
+}
+
+int run(std::span<const std::string> words, const Context& context) {
+  CLI::App app("run sparse neural networks exactly and fast, train them, make them smaller", "filigree");
+  set_up(app);
+  const std::string first = words.empty() ? "" : words[0];
+  const std::vector<Parsed> commands =
+      add_commands(app, [&](const Command& command) { return command.name == first; });
+  if (first == "--version") {
+    fmt::print("{}\n", filigree::version());
+    return 0;
+  }
+  std::size_t at = 0;
+  CLI::App* const command = find_command(app, words, at);
+  const bool complete = command->get_subcommands([](const CLI::App*) { return true; }).empty();
+  if (!complete && at < words.size() && !words[at].starts_with('-')) refuse_command(*command, words[at]);
+  if (asks_for_help(words.subspan(at))) {
+    fmt::print("{}", help_text(*command, text_width()));
+    return 0;
+  }
+  if (!complete && at == words.size())
+    throw std::invalid_argument(fmt::format("{} needs a command: {}\nTry: {} --help", full_name(*command),
+                                            fmt::join(names_of_commands(*command), ", "),
+                                            full_name(*command)));
+  refuse_unknown_options(*command, words.subspan(at));
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& e) {
-    return app.exit(e);  // --help, --version
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& e) {
-    complain(fmt::format("{}\nTry filigree --help, or filigree COMMAND --help.", e.what()));
-    return 2;
+    throw std::invalid_argument(fmt::format("{}\nTry: {} --help", e.what(), full_name(*command)));
   }
-  for (const auto& [command, start] : commands)
-    if (command->parsed()) return start(context);
-  return 2;
+  return commands.at(0).run(context);
+}
+
+// The whole tree, for help and completions.
+struct Tree {
+  CLI::App app{"run sparse neural networks exactly and fast, train them, make them smaller", "filigree"};
+  std::vector<Parsed> commands;
+  Tree() {
+    set_up(app);
+    commands = add_commands(app, [](const Command&) { return true; });
+  }
+};
+
+Run add_help(CLI::App& command) {
+  struct Arguments {
+    std::vector<std::string> words;
+    std::string form = "text";
+  };
+  auto arguments = std::make_shared<Arguments>();
+  command.add_option("command", arguments->words, "the command to describe, such as train or bench kernels")
+      ->type_name("COMMAND")
+      ->group("Arguments");
+  command.add_option("--form", arguments->form, "text for the terminal, a manual page, or Markdown [text]")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"text", "man", "markdown"}))
+      ->group("Options");
+  add_examples(command, {{"filigree help train", "show what train can be told"},
+                         {"filigree help --form man train | man -l -", "read it as a manual page"}});
+  return [arguments](const Context&) {
+    Tree tree;
+    std::size_t at = 0;
+    const CLI::App* const found = find_command(tree.app, arguments->words, at);
+    if (at < arguments->words.size()) refuse_command(*found, arguments->words[at]);
+    fmt::print("{}", arguments->form == "man"        ? man_page(*found)
+                     : arguments->form == "markdown" ? markdown_page(*found)
+                                                     : help_text(*found, text_width()));
+    return 0;
+  };
+}
+
+Run add_completion(CLI::App& command) {
+  auto shell = std::make_shared<std::string>();
+  command.add_option("shell", *shell, "the shell to complete for: bash, zsh or fish")
+      ->type_name("SHELL")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->group("Arguments");
+  add_examples(command,
+               {{"source <(filigree completion bash)", "complete commands and options in this shell"},
+                {"filigree completion fish > ~/.config/fish/completions/filigree.fish",
+                 "complete them in every fish from now on"}});
+  return [shell](const Context&) {
+    Tree tree;
+    fmt::print("{}", completion_script(tree.app, *shell));
+    return 0;
+  };
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  static SignalWatch signals;
   try {
-    const int code = run(argc, argv, {signals.token()});
+    static SignalWatch signals;
+    const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const int code = run(words, {signals.token()});
     if (std::fflush(stdout) != 0) {
-      filigree::cli::complain("cannot write to standard output");
+      complain("cannot write to standard output");
       return 1;
     }
     return code;
   } catch (const std::invalid_argument& e) {
-    filigree::cli::complain(e.what());
+    const std::string_view message = e.what();
+    const std::size_t hint = message.rfind("\nTry: ");
+    complain(message.substr(0, hint), hint == std::string_view::npos ? "" : message.substr(hint + 1));
     return 2;
   } catch (const std::bad_alloc&) {
-    filigree::cli::complain("out of memory");
+    complain("out of memory");
     return 1;
   } catch (const std::exception& e) {
-    filigree::cli::complain(e.what());
+    complain(e.what());
     return 1;
   }
 }

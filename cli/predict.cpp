@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 
 namespace filigree::cli {
@@ -52,20 +53,28 @@ int run_predict(PredictArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_predict(CLI::App& app) {
+Run add_predict(CLI::App& command) {
   auto arguments = std::make_shared<PredictArguments>();
-  CLI::App* command = app.add_subcommand("predict", "what a model says about the rows of a file");
-  arguments->model.add_to(*command)->required();
-  command->add_option("--input", arguments->input, "rows of inputs: idx, npy or CSV without labels")
+  arguments->model.add_to(command)->required();
+  command
+      .add_option("--input", arguments->input,
+                  "rows of inputs: CSV, libsvm, npy, npz or idx, also compressed; - is standard input")
       ->required()
       ->type_name("FILE");
-  command->add_option("--out", arguments->out, "probabilities as .npy, or as CSV; - is standard output")
+  command
+      .add_option("--out", arguments->out,
+                  "where to write a class and probabilities for each row: .csv or .npy, also .gz; - is "
+                  "standard output, as CSV")
       ->required()
       ->type_name("FILE");
-  command->add_flag("--raw", arguments->raw, "the network's outputs instead of probabilities");
-  add_exit_threshold(*command, arguments->exit_threshold);
-  arguments->device.add_to(*command);
-  arguments->common.add_to(*command);
+  command.add_flag("--raw", arguments->raw, "write the outputs of the network instead of probabilities");
+  add_exit_threshold(command, arguments->exit_threshold);
+  add_examples(command, {{"filigree predict run/model.safetensors --input rows.csv --out classes.csv",
+                          "write a class and its probabilities for each row"},
+                         {"cat rows.csv | filigree predict run/model.safetensors --input - --out -",
+                          "use it in a pipe"}});
+  arguments->device.add_to(command);
+  arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_predict(*arguments, context); };
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/train_view.h"
@@ -172,71 +173,87 @@ int run_prune(PruneArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_prune(CLI::App& app) {
+Run add_prune(CLI::App& command) {
   auto arguments = std::make_shared<PruneArguments>();
-  CLI::App* command = app.add_subcommand("prune", "make a network smaller, and fine-tune what is left");
   CLI::Option* model =
-      command->add_option("MODEL", arguments->model, "a model file, or the directory of a training run");
-  CLI::Option* data = arguments->data.add_to(*command);
-  CLI::Option* method =
-      command
-          ->add_option(
-              "--method", arguments->method,
-              "what goes: weights by magnitude, taylor or random; neurons, blocks, all but n-of-m; fssl: "
-              "neurons by what they do for the error and what they cost in time; lottery: weights, and the "
-              "others begin again")
-          ->type_name("M")
-          ->capture_default_str()
-          ->check(says_what_is_wrong([](const std::string& text) {
-            PruneOptions scratch;
-            apply_method(scratch, text);
-          }));
-  CLI::Option* target = command->add_option("--target", arguments->target, "share of the weights that goes")
-                            ->type_name("S")
+      command.add_option("MODEL", arguments->model, "model file, or directory of a training run");
+  CLI::Option* data = arguments->data.add_to(command);
+  CLI::Option* method = command
+                            .add_option("--method", arguments->method,
+                                        "how to choose what is removed; the methods are listed below")
+                            ->type_name("METHOD")
                             ->capture_default_str()
                             ->check(says_what_is_wrong([](const std::string& text) {
-                              TrainOptions scratch;
-                              apply_setting(scratch, "sparsity", text);
+                              PruneOptions scratch;
+                              apply_method(scratch, text);
                             }));
-  CLI::Option* once = command->add_flag("--once", arguments->once, "all at once, not gradually");
-  CLI::Option* time_model =
-      command
-          ->add_option("--time-model", arguments->time_model,
-                       "fssl: what `filigree bench kernels --time-model` measured; else it is measured now")
-          ->type_name("FILE");
-  CLI::Option* rows =
-      command->add_option("--rows", arguments->rows, "fssl: rows of a call that is to be fast")
-          ->type_name("N")
+  CLI::Option* target =
+      command.add_option("--target", arguments->target, "share of the weights to remove, from 0 to below 1")
+          ->type_name("SHARE")
           ->capture_default_str()
-          ->check(CLI::Range(32, 65536));
+          ->check(says_what_is_wrong([](const std::string& text) {
+            TrainOptions scratch;
+            apply_setting(scratch, "sparsity", text);
+          }));
+  CLI::Option* once = command.add_flag("--once", arguments->once,
+                                       "remove everything before the first step instead of gradually");
+  CLI::Option* time_model = command
+                                .add_option("--time-model", arguments->time_model,
+                                            "file of prices for the fssl method, written by filigree bench "
+                                            "kernels --time-model; without it, they are "
+                                            "measured now")
+                                ->type_name("FILE");
+  CLI::Option* rows = command
+                          .add_option("--rows", arguments->rows,
+                                      "number of rows of a call whose time the fssl method reduces")
+                          ->type_name("N")
+                          ->capture_default_str()
+                          ->check(CLI::Range(32, 65536));
   CLI::Option* rounds =
-      command->add_option("--rounds", arguments->lottery.rounds, "lottery: rounds of pruning")
-          ->type_name("R")
+      command
+          .add_option("--rounds", arguments->lottery.rounds, "number of pruning rounds of the lottery method")
+          ->type_name("N")
           ->capture_default_str()
           ->check(CLI::Range(1, 1000));
   CLI::Option* rewind = command
-                            ->add_option("--rewind", arguments->lottery.rewind_epochs,
-                                         "lottery: weights are set back to those after so many epochs")
-                            ->type_name("E")
+                            .add_option("--rewind", arguments->lottery.rewind_epochs,
+                                        "epoch to whose weights the lottery method returns after each round")
+                            ->type_name("N")
                             ->capture_default_str()
                             ->check(CLI::NonNegativeNumber);
   CLI::Option* out =
-      command->add_option("--out", arguments->out, "directory for the result")->type_name("RUN");
+      command.add_option("--out", arguments->out, "directory for the pruned model and the files of the run")
+          ->type_name("RUN");
   CLI::Option* resume =
-      command->add_option("--resume", arguments->resume, "go on with the run in this directory")
+      command.add_option("--resume", arguments->resume, "continue the interrupted run in this directory")
           ->type_name("RUN");
   for (CLI::Option* other : {model, data, method, target, once, time_model, rows, rounds, rewind, out})
     resume->excludes(other);
+  add_note(command,
+           "Methods:\n"
+           "  magnitude  single weights, the smallest first\n"
+           "  taylor     single weights, those with the least effect on the loss first\n"
+           "  random     single weights by chance, a baseline\n"
+           "  neurons    whole neurons\n"
+           "  blocks     square blocks of weights (--group-size)\n"
+           "  n-of-m     all but n of every m inputs of a neuron (--group-kept, --group-size)\n"
+           "  fssl       neurons, by their effect on the error and by their predicted cost in time\n"
+           "  lottery    single weights in rounds; what is left starts again from early values");
+  add_examples(command,
+               {{"filigree prune run/model.safetensors --data fashion --target 0.9 --out pruned",
+                 "remove nine tenths of the weights, fine-tune the rest, and compare before and after"},
+                {"filigree prune run/model.safetensors --data fashion --method fssl --target 0.92 --out fast",
+                 "remove whole neurons so that the network becomes as fast as possible"}});
   model->needs(out);
   time_model->excludes(rows);
-  arguments->common.add_to(*command);
+  arguments->common.add_to(command);
   PruneOptions fssl;
   apply_method(fssl, "fssl");
   for (SettingInfo info : setting_infos(pruning_defaults())) {
     if (std::ranges::count(kPruneSettings, info.name) == 0) continue;
     if (info.name == "shrink") info.standard += fmt::format(", fssl: {}", fssl.training.shrink);
     if (info.name == "time-weight") info.standard += fmt::format(", fssl: {}", fssl.training.time_weight);
-    arguments->settings.add_to(*command, info);
+    arguments->settings.add_to(command, info);
   }
   return [arguments](const Context& context) { return run_prune(*arguments, context); };
 }

@@ -19,6 +19,17 @@ CLI::Validator says_what_is_wrong(const std::function<void(const std::string&)>&
       "");
 }
 
+namespace {
+
+// "Learning", "Topology updates"
+std::string heading(const SettingInfo& info) {
+  std::string text(info.group);
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+}  // namespace
+
 void SettingArguments::add_flag(CLI::App& app, const SettingInfo& info, bool value) {
   auto& setting = settings_.emplace_back(std::make_unique<Setting>());
   setting->name = info.name;
@@ -26,7 +37,7 @@ void SettingArguments::add_flag(CLI::App& app, const SettingInfo& info, bool val
   const std::string help = value ? std::string(info.help) : fmt::format("do not {}", info.help);
   setting->option = app.add_flag(fmt::format("--{}{}", value ? "" : "no-", info.name), help);
   // The one that says the default is of use after a configuration that says the other.
-  setting->option->group(setting->text == info.standard ? "" : std::string(info.group));
+  setting->option->group(setting->text == info.standard ? "" : heading(info));
 }
 
 void SettingArguments::add_to(CLI::App& app, const SettingInfo& info, const std::string& network) {
@@ -41,10 +52,10 @@ void SettingArguments::add_to(CLI::App& app, const SettingInfo& info, const std:
                                : network.empty() ? fmt::format("features-{0}-{0}-{0}-classes", kHiddenNeurons)
                                                  : network;
   setting->option = app.add_option("--" + setting->name, setting->text,
-                                   fmt::format("{} ({}){}", info.help, info.possible,
+                                   fmt::format("{} {{{}}}{}", info.help, info.possible,
                                                standard.empty() ? "" : fmt::format(" [{}]", standard)))
-                        ->type_name(" ")
-                        ->group(std::string(info.group))
+                        ->type_name(std::string(info.placeholder))
+                        ->group(heading(info))
                         ->check(says_what_is_wrong([name = setting->name](const std::string& text) {
                           TrainOptions scratch;
                           apply_setting(scratch, name, text);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/train_view.h"
@@ -92,29 +93,35 @@ int run_sweep(SweepArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_sweep(CLI::App& app) {
+Run add_sweep(CLI::App& command) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command = app.add_subcommand(
-      "sweep", "accuracy of dense networks and of a large sparse one with as many weights");
-  CLI::Option* data = arguments->data.add_to(*command);
-  CLI::Option* budgets = command->add_option("--budgets", arguments->budgets, "weights [doubling, ten or so]")
-                             ->delimiter(',')
-                             ->type_name("N,…")
-                             ->check(CLI::PositiveNumber);
-  CLI::Option* seeds = command->add_option("--seeds", arguments->seeds, "runs of each network")
-                           ->type_name("N")
-                           ->capture_default_str()
-                           ->check(CLI::Range(1, 1000));
+  CLI::Option* data = arguments->data.add_to(command);
+  CLI::Option* budgets =
+      command
+          .add_option("--budgets", arguments->budgets,
+                      "numbers of weights to compare at [about ten, each twice the one before]")
+          ->delimiter(',')
+          ->type_name("N,...")
+          ->check(CLI::PositiveNumber);
+  CLI::Option* seeds =
+      command.add_option("--seeds", arguments->seeds, "number of runs of each network, with different seeds")
+          ->type_name("N")
+          ->capture_default_str()
+          ->check(CLI::Range(1, 1000));
   CLI::Option* out =
-      command->add_option("--out", arguments->out, "directory for table and plot")->type_name("DIR");
+      command.add_option("--out", arguments->out, "directory for the table and the plot")->type_name("DIR");
   CLI::Option* resume =
-      command->add_option("--resume", arguments->resume, "go on with the sweep in this directory")
+      command.add_option("--resume", arguments->resume, "continue the interrupted sweep in this directory")
           ->type_name("DIR");
   for (CLI::Option* other : {data, budgets, seeds, out}) resume->excludes(other);
-  arguments->common.add_to(*command);
+  add_examples(command,
+               {{"filigree sweep --data fashion --out sweep", "compare at about ten sizes, three seeds each"},
+                {"filigree sweep --data digits --budgets 2000,8000 --seeds 5 --epochs 10 --out quick",
+                 "compare at two sizes only"}});
+  arguments->common.add_to(command);
   for (const SettingInfo& info : setting_infos())
     if (std::ranges::count(kSweepSettings, info.name) > 0)
-      arguments->settings.add_to(*command, info, "features-512-512-classes");
+      arguments->settings.add_to(command, info, "features-512-512-classes");
   return [arguments](const Context& context) { return run_sweep(*arguments, context); };
 }
 

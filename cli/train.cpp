@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
 #include "cli/train_view.h"
@@ -135,6 +136,21 @@ std::string evolution_text(const TrainOptions& options) {
   return fmt::format("evolving by {}", word(options.evolve));
 }
 
+// What each preset sets, other than the defaults.
+std::string presets_text() {
+  std::string text = "Presets:";
+  const std::vector<SettingInfo> defaults = setting_infos();
+  for (const char* name : {"best", "fast", "ertl"}) {
+    const std::vector<SettingInfo> infos = setting_infos(preset_options(name));
+    std::vector<std::string> changed;
+    for (std::size_t i = 0; i < infos.size(); ++i)
+      if (infos[i].standard != defaults[i].standard)
+        changed.push_back(fmt::format("{} {}", infos[i].name, infos[i].standard));
+    text += fmt::format("\n  {}  {}", name, fmt::join(changed, ", "));
+  }
+  return text;
+}
+
 int run_train(TrainArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
@@ -171,37 +187,52 @@ int run_train(TrainArguments& arguments, const Context& context) {
 
 }  // namespace
 
-Run add_train(CLI::App& app) {
+Run add_train(CLI::App& command) {
   auto arguments = std::make_shared<TrainArguments>();
-  CLI::App* command =
-      app.add_subcommand("train", "train a network that is sparse from the first step to the last");
-  arguments->data.add_to(*command);
+  arguments->data.add_to(command);
   CLI::Option* preset =
-      command->add_option("--preset", arguments->preset, "settings in one word: ertl, best or fast")
-          ->type_name("P")
+      command
+          .add_option("--preset", arguments->preset,
+                      "a set of settings: best, fast or ertl; what each sets is listed below")
+          ->type_name("NAME")
           ->check(says_what_is_wrong([](const std::string& name) { preset_options(name); }));
   CLI::Option* config =
-      command->add_option("--config", arguments->config, "settings from a TOML file")->type_name("FILE");
+      command
+          .add_option("--config", arguments->config,
+                      "read settings from this TOML file; options on the command line come after it")
+          ->type_name("FILE");
   CLI::Option* out =
-      command->add_option("--out", arguments->out, "directory for model, metrics, settings and checkpoints")
+      command
+          .add_option(
+              "--out", arguments->out,
+              "directory for the model, metrics, settings and checkpoints of the run [nothing is kept]")
           ->type_name("RUN");
-  CLI::Option* start =
-      command->add_option("--start", arguments->start, "go on from this network instead of a new one")
-          ->type_name("MODEL");
-  command->add_option("--resume", arguments->resume, "go on with the run in this directory")
+  CLI::Option* start = command
+                           .add_option("--start", arguments->start,
+                                       "start from this network instead of a new one, with a tenth of the "
+                                       "usual learning rate and few topology "
+                                       "changes unless told otherwise")
+                           ->type_name("MODEL");
+  command.add_option("--resume", arguments->resume, "continue the interrupted run in this directory")
       ->type_name("RUN")
       ->excludes(preset)
       ->excludes(config)
       ->excludes(out)
       ->excludes(start);
-  command->add_flag("--test-every-epoch", arguments->test_every_epoch,
-                    "test after every epoch, for curves; no choice depends on it");
-  arguments->device.add_to(*command);
-  arguments->common.add_to(*command);
-  for (const SettingInfo& info : setting_infos()) arguments->settings.add_to(*command, info);
+  command.add_flag("--test-every-epoch", arguments->test_every_epoch,
+                   "measure the test accuracy after every epoch; no decision depends on it");
+  arguments->device.add_to(command);
+  arguments->common.add_to(command);
+  for (const SettingInfo& info : setting_infos()) arguments->settings.add_to(command, info);
+  add_note(command, presets_text());
+  add_examples(command, {{"filigree train --data csv:table.csv --label-column species --out run",
+                          "train on a table, with a fifth of the rows held out for testing"},
+                         {"filigree train --data fashion --sparsity 0.97 --preset best --out run",
+                          "the settings of the accuracy table; --resume run continues after an interruption"},
+                         {"filigree train --data digits", "try it without any data"}});
   for (const char* of_the_network : {"--network", "--sparsity", "--distribution", "--densities", "--init",
                                      "--activation", "--slope", "--scaling", "--loss"})
-    start->excludes(command->get_option(of_the_network));
+    start->excludes(command.get_option(of_the_network));
   return [arguments](const Context& context) { return run_train(*arguments, context); };
 }
 

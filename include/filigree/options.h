@@ -124,11 +124,12 @@ struct TrainConfig {
 // One member of TrainOptions, for help texts and forms.
 struct SettingInfo {
   std::string_view name;   // as for_each_setting says it
-  std::string_view group;  // "network", "evolution", "learning"
+  std::string_view group;  // "network", "topology updates", "learning"
   std::string_view help;
   std::string possible;  // "from 0 to below 1", "he, glorot or ertl"
   std::string standard;  // its default, as text
   bool yes_or_no = false;
+  std::string_view placeholder = {};  // for its value in help texts: "N", "X", "WORD"
 };
 
 // The words for each setting's values, in the order of its enumeration.

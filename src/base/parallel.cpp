@@ -11,7 +11,6 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -21,11 +20,28 @@ namespace filigree {
 
 namespace {
 
+int all_cores() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// oneTBB starts when the first loop is shared out: loading what it looks for takes as long as many a
+// prediction.
 struct Pool {
-  int threads = std::max(1, tbb::info::default_concurrency());
+  int threads = all_cores();
   // Without it oneTBB complains on standard error when there are more threads than cores.
   std::unique_ptr<tbb::global_control> allowance;
-  std::unique_ptr<tbb::task_arena> arena = std::make_unique<tbb::task_arena>(threads);
+  std::unique_ptr<tbb::task_arena> arena;
+  std::mutex starting;
+
+  tbb::task_arena& started() {
+    const std::lock_guard lock(starting);
+    if (arena == nullptr) {
+      allowance = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
+                                                        static_cast<std::size_t>(threads));
+      arena = std::make_unique<tbb::task_arena>(threads);
+    }
+    return *arena;
+  }
 };
 
 Pool& pool() {
@@ -36,13 +52,11 @@ Pool& pool() {
 }  // namespace
 
 void set_threads(int threads) {
-  Pool& p = pool();
-  const int wanted = threads > 0 ? threads : std::max(1, tbb::info::default_concurrency());
-  if (wanted == p.threads) return;
-  p.allowance = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                      static_cast<std::size_t>(wanted));
-  p.arena = std::make_unique<tbb::task_arena>(wanted);
-  p.threads = wanted;
+  const int wanted = threads > 0 ? threads : all_cores();
+  if (wanted == pool().threads) return;
+  pool().arena.reset();
+  pool().allowance.reset();
+  pool().threads = wanted;
 }
 
 int threads() {
@@ -54,16 +68,20 @@ void parallel_for(std::size_t count, std::size_t grain,
   if (count == 0) return;
   grain = std::max<std::size_t>(1, grain);
   if (count <= grain || threads() == 1) return body(0, count);
-  pool().arena->execute([&] {
+  pool().started().execute([&] {
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, count, grain),
                       [&](const auto& range) { body(range.begin(), range.end()); });
   });
 }
 
 void parallel_workers(const std::function<void(int)>& body) {
-  const int workers = threads();
-  if (workers == 1) return body(0);
-  pool().arena->execute([&] {
+  parallel_workers(static_cast<std::size_t>(threads()), body);
+}
+
+void parallel_workers(std::size_t most, const std::function<void(int)>& body) {
+  const int workers = static_cast<int>(std::min(most, static_cast<std::size_t>(threads())));
+  if (workers <= 1) return body(0);
+  pool().started().execute([&] {
     tbb::parallel_for(
         0, workers, [&](int worker) { body(worker); }, tbb::static_partitioner());
   });
@@ -91,10 +109,16 @@ int threads() {
 }
 
 void parallel_workers(const std::function<void(int)>& body) {
+  parallel_workers(static_cast<std::size_t>(threads()), body);
+}
+
+void parallel_workers(std::size_t most, const std::function<void(int)>& body) {
+  const int count = static_cast<int>(std::min(most, static_cast<std::size_t>(threads())));
+  if (count <= 1) return body(0);
   std::exception_ptr first;
   std::mutex mutex;
   std::vector<std::thread> workers;
-  for (int worker = 0; worker < threads(); ++worker) {
+  for (int worker = 0; worker < count; ++worker) {
     workers.emplace_back([&, worker] {
       try {
         body(worker);

@@ -20,5 +20,7 @@ void parallel_for(std::size_t count, std::size_t grain,
 // worker that starts late still gets its call: bodies share work through their own queue and never
 // wait for one another.
 void parallel_workers(const std::function<void(int)>& body);
+// The same for at most `most` workers, where there is work for no more; one is the calling thread.
+void parallel_workers(std::size_t most, const std::function<void(int)>& body);
 
 }  // namespace filigree

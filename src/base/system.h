@@ -8,9 +8,9 @@
 
 namespace filigree {
 
-FILIGREE_PUBLIC std::string processor_name();           // "Intel(R) Xeon(R) …" or "unknown processor"
-std::uint64_t peak_memory_bytes();      // largest resident size of this process so far
-std::uint64_t physical_memory_bytes();  // of the machine
-double seconds_now();                   // a steady clock, for differences
+FILIGREE_PUBLIC std::string processor_name();  // "Intel(R) Xeon(R) …" or "unknown processor"
+std::uint64_t peak_memory_bytes();             // largest resident size of this process so far
+std::uint64_t physical_memory_bytes();         // of the machine
+double seconds_now();                          // a steady clock, for differences
 
 }  // namespace filigree

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "kernels/grain.h"
 #include "sparse/csc.h"
 
 namespace filigree {
@@ -110,9 +111,12 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
     observer.check_stop();
     observer.report("compile", l, layers, "layers");
     const auto count = static_cast<std::size_t>(std::min(batch, layers - l));
-    parallel_for(count, 1, [&](std::size_t first, std::size_t last) {
+    // Small networks are compiled sooner than threads start.
+    original[0] = source.layer(l);
+    const std::size_t grain = task_items(count, count * static_cast<std::size_t>(original[0].weights.nnz()));
+    parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
-        original[i] = source.layer(l + static_cast<Index>(i));
+        if (i > 0) original[i] = source.layer(l + static_cast<Index>(i));
         distinct[i] = find_distinct_rows(original[i]);
       }
     });
@@ -121,7 +125,7 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
       facts[i].input_cap = cap_before;
       cap_before = cap;
     }
-    parallel_for(count, 1, [&](std::size_t first, std::size_t last) {
+    parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         facts[i] = facts_of(original[i], facts[i].input_cap);
         const DistinctRows* before = i > 0 ? &distinct[i - 1] : l > 0 ? &before_batch : nullptr;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/parallel.h"
+#include "kernels/grain.h"
 
 namespace filigree {
 
@@ -86,7 +87,8 @@ std::unique_ptr<ResidentPlan> plan_compiled(CompiledNetwork& network, const Obse
   const std::size_t layers = network.layers.size();
   std::vector<std::shared_ptr<const PlanLayer>> packed(layers);
   std::atomic<std::size_t> next{0};
-  parallel_workers([&](int worker) {
+  const std::size_t tasks = static_cast<std::size_t>(network.connections()) / kTaskWork;
+  parallel_workers(tasks, [&](int worker) {
     for (std::size_t l = next++; l < layers; l = next++) {
       observer.check_stop();
       if (worker == 0) observer.report("pack", static_cast<double>(l), static_cast<double>(layers), "layers");

@@ -220,7 +220,7 @@ void download(std::span<const std::string> urls, const std::filesystem::path& pa
   for (const std::string& url : urls) {
     const std::string problem = fetch_from(url, part, expected, observer, times, stage);
     if (problem.empty()) return;
-    problems += (problems.empty() ? "" : "\n") + problem;
+    problems += (problems.empty() ? "" : "; ") + problem;
   }
   throw Error(problems);
 }

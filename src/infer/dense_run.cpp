@@ -43,7 +43,7 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
   }
   const std::size_t panels = (rows + kLanes - 1) / kLanes;
   std::atomic<std::size_t> next{0};
-  parallel_workers([&](int worker) {
+  parallel_workers((panels + kPanelsAtATime - 1) / kPanelsAtATime, [&](int worker) {
     if (next >= panels) return;
     const std::unique_ptr<PanelLoader> loader = make_loader();
     Buffer<float> y(static_cast<std::size_t>(widest) * kLanes), spare(y.size());

@@ -21,67 +21,77 @@ struct Setting {
 };
 
 constexpr Setting kSettings[] = {
-    {"network", "neurons per layer, inputs first", 1, 1 << 24},
-    {"dense", "full weight matrices: the baseline"},
-    {"sparsity", "share of weights that do not exist", 0, 1, Ends::high_open},
-    {"distribution", "of the connections over the layers"},
-    {"densities", "share of weights of each matrix, for distribution densities", 0, 1, Ends::low_open},
-    {"init", "how weights start"},
-    {"activation", "of hidden neurons"},
-    {"slope", "below zero, of leaky-relu and all-relu", 0, 1},
-    {"scaling", "of inputs: to mean 0 and deviation 1, to a largest magnitude of 1"},
-    {"exits", "hidden layers, counted from 1, behind which a head may end the computation", 1, 1 << 24},
-    {"exit-weight", "of the loss of each such head", 0, 1000},
-    {"exit-density", "share of the weights of such a head", 0, 1, Ends::low_open},
-    {"mixtures", "hidden layers that are mixtures of experts, each like the layer it stands for", 1, 1 << 24},
-    {"experts", "of each mixture", 2, 1024},
-    {"active-experts", "of those, how many a row goes to", 1, 1024},
-    {"gate-density", "share of the weights of what chooses among experts", 0, 1, Ends::low_open},
-    {"balance", "weight of the loss that spreads rows evenly over experts", 0, 1000},
-    {"evolve", "how connections are dropped and grown"},
-    {"update-every", "steps from one evolution to the next", 1, 1e15},
-    {"drop-fraction", "share of connections dropped by the first evolution", 0, 1},
-    {"drop-schedule", "how that share falls"},
-    {"stop-evolving", "share of all steps after which the topology stays", 0, 1},
-    {"growth-batches", "batches whose gradients choose what grows, prune by taylor: what goes", 1, 1e6},
-    {"redistribute", "where dropped connections may grow again; prune: what weights are compared with"},
-    {"final-sparsity", "reached by evolution, negative: it stays", -1, 1, Ends::high_open},
-    {"prune-by", "prune: the smallest weights go first, or those with the least effect on the loss"},
-    {"prune-schedule", "prune: ever slower until the last evolution, or once before the first step"},
-    {"structure", "prune: single weights, whole neurons, square blocks, or all but n of m inputs in a row"},
-    {"group-size", "structure blocks: their side; n-of-m: m", 1, 65536},
-    {"group-kept", "structure n-of-m: n", 1, 65536},
-    {"shrink", "weight of the groups' norms in the loss, while pruning", 0, 1000},
-    {"time-weight", "weight of the predicted time in the loss, while pruning", 0, 1e6},
-    {"connection-cost", "for that prediction: ns of a connection", 0, 1e9},
-    {"neuron-cost", "for that prediction: ns of a neuron", 0, 1e9},
-    {"input-cost", "for that prediction: ns of an input of the network", 0, 1e9},
-    {"free-lost", "drop connections of neurons without inputs or readers, ertl: without any cost"},
-    {"threshold", "ertl: the first threshold of dropping", 0, kAny},
-    {"threshold-share", "ertl: share of weights it is steered to drop", 0, 1},
-    {"threshold-factor", "ertl: by which it changes after each evolution", 1, 1000},
-    {"loss", "softmax with cross-entropy, or sigmoid with mean squared error"},
+    {"network", "number of neurons of each layer, inputs first", 1, 1 << 24},
+    {"dense", "train full weight matrices, as a baseline"},
+    {"sparsity", "share of the weights that do not exist", 0, 1, Ends::high_open},
+    {"distribution", "how connections are spread over the layers"},
+    {"densities", "share of the weights that exist in each layer, with --distribution densities", 0, 1,
+     Ends::low_open},
+    {"init", "distribution of the initial weights"},
+    {"activation", "activation function of the hidden neurons"},
+    {"slope", "slope below zero of leaky-relu and all-relu", 0, 1},
+    {"scaling",
+     "scaling of the inputs: standard to mean 0 and deviation 1, unit to a largest magnitude of 1"},
+    {"exits", "hidden layers, counted from 1, that are followed by an early exit", 1, 1 << 24},
+    {"exit-weight", "weight of the loss of each early exit", 0, 1000},
+    {"exit-density", "share of the weights of an early exit that exist", 0, 1, Ends::low_open},
+    {"mixtures", "hidden layers, counted from 1, that are mixtures of experts", 1, 1 << 24},
+    {"experts", "number of experts of each mixture", 2, 1024},
+    {"active-experts", "number of experts that compute each row", 1, 1024},
+    {"gate-density", "share of the weights of a gate, which chooses the experts of a row, that exist", 0, 1,
+     Ends::low_open},
+    {"balance", "weight of the loss that spreads rows evenly over the experts", 0, 1000},
+    {"evolve", "rule of topology updates, which drop and grow connections"},
+    {"update-every", "number of steps between two topology updates", 1, 1e15},
+    {"drop-fraction", "share of the connections that the first topology update drops", 0, 1},
+    {"drop-schedule", "how the share of dropped connections falls over the training"},
+    {"stop-evolving", "share of all steps after which the topology stays as it is", 0, 1},
+    {"growth-batches",
+     "number of batches whose gradients choose the connections to grow or, by taylor, to prune", 1, 1e6},
+    {"redistribute", "whether dropped connections grow again in their own layer or in any"},
+    {"final-sparsity", "sparsity that topology updates lead to; negative keeps the first one", -1, 1,
+     Ends::high_open},
+    {"prune-by", "which weights pruning removes first: the smallest, those with the least effect, or any"},
+    {"prune-schedule", "whether pruning is gradual (cubic) or happens before the first step (once)"},
+    {"structure",
+     "what pruning removes as a whole: single weights, neurons, blocks, or all but n of m inputs"},
+    {"group-size", "side of the blocks that are pruned, or m of n-of-m", 1, 65536},
+    {"group-kept", "n of n-of-m pruning: how many of m inputs stay", 1, 65536},
+    {"shrink", "weight of the group norms (group lasso) in the loss while pruning", 0, 1000},
+    {"time-weight", "weight of the predicted run time in the loss while pruning", 0, 1e6},
+    {"connection-cost", "predicted nanoseconds of a connection, for --time-weight", 0, 1e9},
+    {"neuron-cost", "predicted nanoseconds of a neuron, for --time-weight", 0, 1e9},
+    {"input-cost", "predicted nanoseconds of an input of the network, for --time-weight", 0, 1e9},
+    {"free-lost", "drop the connections of neurons that have no inputs or no consumers left"},
+    {"threshold", "first magnitude below which the ertl rule drops weights", 0, kAny},
+    {"threshold-share", "share of the weights that the ertl rule steers its threshold to drop", 0, 1},
+    {"threshold-factor", "factor by which the ertl rule changes its threshold after each update", 1, 1000},
+    {"loss", "loss: softmax with cross-entropy, or sigmoid with mean squared error"},
     {"optimizer", "how gradients become steps"},
-    {"lr", "learning rate", 0, 1000},
-    {"schedule", "of the learning rate"},
-    {"warmup-epochs", "over which the learning rate rises", 0, 1e9},
-    {"step-epochs", "schedule step: every so many epochs", 1, 1e9},
-    {"step-factor", "schedule step: the rate is multiplied by this", 0, 1},
-    {"momentum", "of nesterov", 0, 1, Ends::high_open},
-    {"beta1", "of adam and adamw", 0, 1, Ends::high_open},
-    {"beta2", "of adam and adamw", 0, 1, Ends::high_open},
-    {"epsilon", "of adam and adamw", 0, 1, Ends::low_open},
-    {"weight-decay", "pull of the weights to zero", 0, 1000},
-    {"input-dropout", "share of inputs left out", 0, 1, Ends::high_open},
-    {"dropout", "share of hidden neurons left out", 0, 1, Ends::high_open},
-    {"label-smoothing", "share of the target spread over all classes", 0, 1, Ends::high_open},
-    {"clip-norm", "largest norm of the gradient, 0: any", 0, kAny},
-    {"epochs", "passes over the training rows", 1, 1e9},
-    {"batch", "rows per step", 1, 1 << 24},
-    {"slices", "parts of a batch that may run side by side, 0: by its size", 0, 1 << 16},
-    {"validation", "share of the training rows kept for validation", 0, 1, Ends::high_open},
-    {"patience", "epochs without a better validation accuracy before stopping, 0: never", 0, 1e9},
-    {"seed", "of all random choices", 0, 0x1p64},
+    {"lr", "learning rate at its highest", 0, 1000},
+    {"schedule", "how the learning rate falls over the epochs"},
+    {"warmup-epochs", "number of epochs over which the learning rate rises", 0, 1e9},
+    {"step-epochs", "number of epochs between two changes of the learning rate, with --schedule step", 1,
+     1e9},
+    {"step-factor", "factor of each change of the learning rate, with --schedule step", 0, 1},
+    {"momentum", "momentum of the nesterov optimizer", 0, 1, Ends::high_open},
+    {"beta1", "decay of the first moment, for adam and adamw", 0, 1, Ends::high_open},
+    {"beta2", "decay of the second moment, for adam and adamw", 0, 1, Ends::high_open},
+    {"epsilon", "constant in the denominator of adam and adamw", 0, 1, Ends::low_open},
+    {"weight-decay", "strength of the pull of the weights towards zero", 0, 1000},
+    {"input-dropout", "share of the inputs that is dropped at random in each step", 0, 1, Ends::high_open},
+    {"dropout", "share of the hidden neurons that is dropped at random in each step", 0, 1, Ends::high_open},
+    {"label-smoothing", "share of each target that is spread over all classes", 0, 1, Ends::high_open},
+    {"clip-norm", "largest norm of the gradient over all parameters; 0 does not clip", 0, kAny},
+    {"epochs", "number of passes over the training rows", 1, 1e9},
+    {"batch", "number of rows of a step", 1, 1 << 24},
+    {"slices",
+     "number of parts of a batch that may run in parallel, on which results depend; 0 chooses by the batch",
+     0, 1 << 16},
+    {"validation", "share of the training rows that is kept for validation", 0, 1, Ends::high_open},
+    {"patience", "epochs without a better validation accuracy after which training stops; 0 never does", 0,
+     1e9},
+    {"seed", "seed of all random choices of the training", 0, 0x1p64},
 };
 
 const Setting& setting(std::string_view name) {
@@ -115,6 +125,19 @@ std::string possible(std::string_view name, const T&) {
     return "numbers such as 0.05,0.2";
   } else {
     return possible_numbers(name);
+  }
+}
+
+template <typename T>
+std::string_view placeholder(std::string_view name, const T&) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return "";
+  } else if constexpr (std::is_enum_v<T>) {
+    return "WORD";
+  } else if constexpr (is_list<T>) {
+    return name == "network" ? "N-N-..." : std::is_same_v<T, std::vector<Index>> ? "N,..." : "X,...";
+  } else {
+    return std::is_integral_v<T> ? "N" : "X";
   }
 }
 
@@ -165,7 +188,7 @@ void read(std::string_view name, std::string_view text, T& value) {
 
 std::string_view group_of(std::string_view name, std::string_view before) {
   return name == "network"  ? "network"
-         : name == "evolve" ? "evolution"
+         : name == "evolve" ? "topology updates"
          : name == "loss"   ? "learning"
                             : before;
 }
@@ -178,7 +201,7 @@ std::vector<SettingInfo> setting_infos(const TrainOptions& standard) {
   for_each_setting(standard, [&](std::string_view name, const auto& value) {
     group = group_of(name, group);
     infos.push_back({name, group, setting(name).help, possible(name, value), text_of(name, value),
-                     std::is_same_v<std::decay_t<decltype(value)>, bool>});
+                     std::is_same_v<std::decay_t<decltype(value)>, bool>, placeholder(name, value)});
   });
   return infos;
 }
