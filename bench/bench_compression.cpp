@@ -111,8 +111,8 @@ class Contest {
     options.training = pruning_defaults();
     options.training.final_sparsity = target;
     options.training.epochs = options_.epochs;
-    options.training.update_every = std::clamp<std::int64_t>(
-        options_.epochs * data_.train_rows() / options.training.batch / 40, 1, options.training.update_every);
+    options.training.update_every =
+        std::clamp<std::int64_t>(options_.epochs * data_.train_rows() / options.training.batch / 40, 1, 100);
     options.training.input_dropout = options_.input_dropout;
     options.training.seed = options_.seed;
     apply_method(options, method);

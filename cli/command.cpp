@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdio>
@@ -38,7 +41,8 @@ void Common::prepare() {
 }
 
 void Common::write_json(const nlohmann::json& result) const {
-  if (!json.empty()) write_file(json, result.dump(2) + "\n");
+  if (!json.empty())
+    write_file(json, result.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void DeviceArguments::add_to(CLI::App& app) {
@@ -59,11 +63,22 @@ void DeviceArguments::prepare() const {
   if (!why.empty()) complain(fmt::format("running on the CPU: {}", why));
 }
 
-std::string output_file(const std::string& path) {
+std::string output_file(const std::string& path, std::initializer_list<const char*> endings) {
   if (path == "-") return kStandardOutput;
+  const bool known =
+      endings.size() == 0 || std::ranges::any_of(endings, [&](const char* e) { return path.ends_with(e); });
+  // A pipe or a device has the name that it has.
+  if (!known && (!std::filesystem::exists(path) || std::filesystem::is_regular_file(path)))
+    throw std::invalid_argument(fmt::format("{}: the name must end in {}, which is what would be written",
+                                            path, fmt::join(endings, ", ")));
   const auto directory = std::filesystem::absolute(path).parent_path();
   if (!std::filesystem::is_directory(directory))
     throw Error(fmt::format("{}: cannot be written: {} is no directory", path, directory.string()));
+  const bool there = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
+  if (!there && access(directory.c_str(), W_OK) != 0)
+    throw Error(fmt::format("{}: cannot be written: no permission in {}", path, directory.string()));
+  if (std::filesystem::is_directory(path))
+    throw Error(fmt::format("{}: cannot be written: it is a directory", path));
   return path;
 }
 

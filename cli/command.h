@@ -91,8 +91,9 @@ void add_bytes_option(CLI::App& app, std::uint64_t& bytes);  // --memory-limit 1
 CLI::Option* add_exit_threshold(CLI::App& app, double& threshold);
 CLI::Validator whole_number();  // 0 … 2^64 - 1
 
-// "-" is standard output. Throws Error if the file's directory is not there.
-std::string output_file(const std::string& path);
+// "-" is standard output. Throws Error if the file cannot be written there, std::invalid_argument if its name
+// ends in none of `endings`, which say what it would hold.
+std::string output_file(const std::string& path, std::initializer_list<const char*> endings = {});
 
 // A message on standard error. The last resort: it neither throws nor allocates. Control characters, which
 // can only come from files and names, are shown as escapes.

@@ -19,7 +19,7 @@ struct EvalArguments {
   DeviceArguments device;
   ModelArguments model;
   DataArguments data;
-  std::string part = "test";
+  std::string part;  // empty: by what the model was trained on
   double exit_threshold = 1;
   bool exit_curve = false;
   std::string plot;
@@ -39,12 +39,37 @@ void print_subject(const EvalArguments& arguments, const Network& network, const
                    Index rows) {
   print_line(arguments.common, "network", network.describe());
   print_line(arguments.common, "data", data);
-  print_line(arguments.common, "rows", fmt::format("{} of the {} part", with_commas(rows), arguments.part));
+  print_line(arguments.common, "rows",
+             arguments.part == "all" ? fmt::format("{}, all of them", with_commas(rows))
+                                     : fmt::format("{} of the {} part", with_commas(rows), arguments.part));
 }
 
-int run_exit_curve(EvalArguments& arguments, const Network& network, Part part, const Context& context) {
+// Which rows to score, where nobody says: those that the network was not trained on, as far as that can be
+// known. Complains where rows may have been seen in training.
+Part choose_part(EvalArguments& arguments, const Network& network, const Data& data) {
+  const Overlap overlap = training_overlap(network, data);
+  if (arguments.part.empty())
+    arguments.part = !data.test_drawn() || overlap == Overlap::same_split || overlap == Overlap::same_rows
+                         ? "test"
+                         : "all";
+  if (overlap == Overlap::same_rows)
+    complain(
+        "note: the network was trained on rows of this file, divided by another --data-seed or --test-share: "
+        "rows "
+        "that are scored here were seen in training");
+  if (overlap == Overlap::same_split && arguments.part != "test")
+    complain("note: the network was trained on rows that are scored here");
+  if (overlap == Overlap::unknown && data.test_drawn() && arguments.part != "train")
+    complain(
+        "note: this model does not say what it was trained on; rows that are scored here may have been seen "
+        "in "
+        "training");
+  return arguments.part == "train" ? Part::train : arguments.part == "all" ? Part::all : Part::test;
+}
+
+int run_exit_curve(EvalArguments& arguments, const Network& network, const Context& context) {
   const Common& common = arguments.common;
-  const std::string plot = arguments.plot.empty() ? "" : output_file(arguments.plot);
+  const std::string plot = arguments.plot.empty() ? "" : output_file(arguments.plot, {".svg"});
   std::string described;
   ExitCurve curve;
   {
@@ -52,6 +77,8 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, Part part, 
     const Observer observer = display.observer(context.stop);
     const Data data = load_data(arguments.data.options, observer);
     described = data.describe();
+    const Part part = choose_part(arguments, network, data);
+    if (part == Part::all) throw std::invalid_argument("--exit-curve scores --part train or test, not all");
     curve = exit_curve(network, data, default_exit_thresholds(), part, 5, observer);
   }
   const ExitPoint& whole = curve.points.back();
@@ -94,8 +121,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
   arguments.common.prepare();
   arguments.device.prepare();
   const Network network = arguments.model.load();
-  const Part part = arguments.part == "train" ? Part::train : Part::test;
-  if (arguments.exit_curve) return run_exit_curve(arguments, network, part, context);
+  if (arguments.exit_curve) return run_exit_curve(arguments, network, context);
   std::string described;
   Evaluation evaluation;
   {
@@ -103,6 +129,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
     const Observer observer = display.observer(context.stop);
     const Data data = load_data(arguments.data.options, observer);
     described = data.describe();
+    const Part part = choose_part(arguments, network, data);
     evaluation = evaluate(network, data, part, observer, {arguments.exit_threshold});
   }
   Index wrong = 0;

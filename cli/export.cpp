@@ -22,7 +22,7 @@ int run_export(ExportArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
   if (arguments.out == "-") throw std::invalid_argument("--cpp needs a file: a second one goes beside it");
-  const std::string out = output_file(arguments.out);
+  const std::string out = output_file(arguments.out, {".cpp", ".cc", ".cxx"});
   const Network network = arguments.model.load();
   const ExportedProgram program = [&] {
     ProgressDisplay display(common.quiet);

@@ -17,8 +17,8 @@ struct PredictArguments {
   Common common;
   DeviceArguments device;
   ModelArguments model;
-  std::string input, out;
-  bool raw = false;
+  std::string input, out, leave_out;
+  bool raw = false, any_value = false;
   double exit_threshold = 1;
 };
 
@@ -26,18 +26,19 @@ int run_predict(PredictArguments& arguments, const Context& context) {
   Common& common = arguments.common;
   common.prepare();
   arguments.device.prepare();
+  if (arguments.out == "-" && arguments.common.json == "/dev/stdout")
+    throw std::invalid_argument("--out - and --json - would both write to standard output");
   if (arguments.out == "-") common.quiet = true;  // the predictions alone, for the next program in the pipe
-  const std::string out = output_file(arguments.out);
+  const std::string out = output_file(arguments.out, {".csv", ".npy", ".csv.gz", ".npy.gz"});
   const Network network = arguments.model.load();
   Predictions predictions;
   {
     ProgressDisplay display(common.quiet);
     const Observer observer = display.observer(context.stop);
-    const InputTable inputs = read_inputs(arguments.input, observer);
-    if (inputs.columns != network.inputs())
-      throw Error(fmt::format("{}: rows of {} values, but the network has {} inputs", arguments.input,
-                              inputs.columns, network.inputs()));
-    predictions = predict(network, inputs, arguments.raw, observer, {arguments.exit_threshold});
+    const InputTable inputs =
+        matched_inputs(network, read_inputs(arguments.input, observer, arguments.leave_out), arguments.input);
+    predictions =
+        predict(network, inputs, arguments.raw, observer, {arguments.exit_threshold}, arguments.any_value);
   }
   write_predictions(out, predictions);
   print_line(common, "rows", with_commas(predictions.rows));
@@ -68,6 +69,14 @@ Run add_predict(CLI::App& command) {
       ->required()
       ->type_name("FILE");
   command.add_flag("--raw", arguments->raw, "write the outputs of the network instead of probabilities");
+  command
+      .add_option("--label-column", arguments->leave_out,
+                  "column of a CSV file to leave out: a number counted from 1, or a name of the header; "
+                  "columns that the "
+                  "model does not know are left out anyway if both have names [none]")
+      ->type_name("COLUMN");
+  command.add_flag("--any-value", arguments->any_value,
+                   "accept outputs that are not finite, instead of an error");
   add_exit_threshold(command, arguments->exit_threshold);
   add_examples(command, {{"filigree predict run/model.safetensors --input rows.csv --out classes.csv",
                           "write a class and its probabilities for each row"},

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "cli/command.h"
+
 namespace filigree::cli {
 
 double now() {
@@ -60,6 +62,10 @@ Observer ProgressDisplay::observer(std::stop_token stop) {
   Observer observer;
   observer.stop = std::move(stop);
   if (!quiet_) observer.progress = [this](const Progress& progress) { show(progress); };
+  observer.warning = [this](const std::string& text) {
+    clear();
+    complain("warning: " + text);
+  };
   return observer;
 }
 

@@ -60,6 +60,7 @@ class Network {
   bool scales_inputs() const;  // users give raw values
   std::string loss() const;    // what it was trained for: "cross-entropy", "mse", or "" if it does not say
   std::vector<Index> class_labels() const;  // what its training data called each output; empty: 0, 1, …
+  std::vector<std::string> input_names() const;  // of the columns it was trained on; empty if they had none
   std::vector<ExitInfo> exits() const;
   LayerInfo layer_info(Index layer) const;
   const Impl& impl() const { return *impl_; }

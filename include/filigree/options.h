@@ -63,7 +63,9 @@ struct TrainOptions {
 
   // How the topology evolves.
   Evolve evolve = Evolve::rigl;
-  std::int64_t update_every = 250;  // steps
+  // Steps between two updates. 0: 250 (pruning: 100), or fewer where that would give less than 10 (pruning:
+  // 20).
+  std::int64_t update_every = 0;
   double drop_fraction = 0.5;
   DropSchedule drop_schedule = DropSchedule::cosine;
   double stop_evolving = 0.75;      // share of all steps after which the topology stays

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "filigree/plan.h"
@@ -15,12 +16,20 @@ struct InputTable {
   Index rows = 0, columns = 0;
   std::vector<std::uint8_t> bytes;
   std::vector<float> floats;
+  std::vector<std::string> names = {};  // of the columns, where the file names them
+  bool zeros_follow = false;            // of a sparse file: columns beyond its last are zero
 };
 
-// idx (unsigned bytes), npy (uint8, float32, float64) or CSV (numbers, a header if there is one, no label
-// column), told apart by what they hold; .gz and .zst are decompressed. The first dimension of idx and npy
-// files counts rows, all others are a row's columns.
-InputTable read_inputs(const std::filesystem::path& path, const Observer& observer = {});
+// idx (unsigned bytes), npy and npz (numbers), libsvm (labels are read over) or CSV (numbers, a header if
+// there is one), told apart by what they hold; .gz and .zst are decompressed; "-" is standard input. The
+// first dimension of idx, npy and npz counts rows, all others are a row's columns. `leave_out`: a column of a
+// CSV file, by number from 1 or name.
+InputTable read_inputs(const std::filesystem::path& path, const Observer& observer = {},
+                       const std::string& leave_out = {});
+
+// The inputs as the network takes them: columns are found by name where both sides have names, and those
+// beside them left out. Throws Error if they do not fit; `name` is the file's.
+InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name);
 
 struct Predictions {
   Index rows = 0, outputs = 0;
@@ -36,9 +45,9 @@ struct Predictions {
 
 // Probabilities are the softmax of the outputs of a network trained with cross-entropy, and the outputs
 // themselves of one trained with mean squared error. Of a network that does not say what it was trained for,
-// and if `raw`, the outputs.
+// and if `raw`, the outputs. Outputs that are not finite are an Error, unless `any_value`.
 Predictions predict(const Network& network, const InputTable& inputs, bool raw = false,
-                    const Observer& observer = {}, const PlanOptions& options = {});
+                    const Observer& observer = {}, const PlanOptions& options = {}, bool any_value = false);
 
 // A name that ends in .npy or .npy.gz: the values as float32. Any other: CSV with a header, class,p0,p1,…
 // (y0,y1,… for outputs that are no probabilities; the numbers are the classes' labels).

@@ -27,6 +27,7 @@ class Data {
   Index classes() const;
   Index train_rows() const;
   Index test_rows() const;
+  bool test_drawn() const;       // the test rows were drawn from the file of the training rows
   std::string describe() const;  // "Fashion-MNIST: 60,000 + 10,000 rows of 784 features, 10 classes"
   const Impl& impl() const { return *impl_; }
 
@@ -93,9 +94,13 @@ struct Evaluation {
   double connections_per_row = 0;         // computed, on average
   std::vector<Offset> rows_by_exit = {};  // see RunWork
 };
-enum class Part { train, test };
+enum class Part { train, test, all };  // all: both, training rows first
 Evaluation evaluate(const Network& network, const Data& data, Part part = Part::test,
                     const Observer& observer = {}, const PlanOptions& options = {});
+
+// Whether a network was trained on data: on rows of the same file, and on these very training rows.
+enum class Overlap { unknown, none, same_rows, same_split };
+Overlap training_overlap(const Network& network, const Data& data);
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -44,6 +44,11 @@ struct Progress {
 struct Observer {
   std::function<void(const Progress&)> progress = {};
   std::stop_token stop = {};
+  std::function<void(const std::string&)> warning = {};  // what is no failure, but may not be what was meant
+
+  void warn(const std::string& text) const {
+    if (warning) warning(text);
+  }
 
   void report(std::string_view stage, double done, double total, std::string_view unit = {}) const {
     if (progress) progress({stage, done, total, unit});

@@ -35,6 +35,10 @@ Index Data::test_rows() const {
   return impl_->dataset.test.rows;
 }
 
+bool Data::test_drawn() const {
+  return impl_->dataset.test_drawn;
+}
+
 std::string Data::describe() const {
   return fmt::format("{}: {}{} rows of {} features, {} classes", impl_->dataset.name,
                      with_commas(train_rows()),

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "api/column_order.h"
 #include "api/data_impl.h"
 #include "api/network_impl.h"
 #include "api/outputs.h"
@@ -73,57 +74,121 @@ double squared_error(std::span<const float> outputs, std::size_t label) {
   return sum / 2;
 }
 
+// The rows with the given columns.
+DataRows in_order(const DataRows& rows, std::span<const Index> order) {
+  DataRows result;
+  result.rows = rows.rows;
+  result.features = static_cast<Index>(order.size());
+  result.label = rows.label;
+  result.floats = Buffer<float>(static_cast<std::size_t>(rows.rows) * order.size());
+  const auto width = static_cast<std::size_t>(rows.features);
+  for (std::size_t i = 0; i < result.floats.size(); ++i)
+    result.floats[i] =
+        rows.floats[i / order.size() * width + static_cast<std::size_t>(order[i % order.size()])];
+  return result;
+}
+
+// Adds up how well a network does on the rows of one part after the other.
+class Scores {
+ public:
+  Scores(const Network& network, const Plan& plan, std::span<const Index> output_of_class)
+      : network_(network),
+        plan_(plan),
+        output_of_class_(output_of_class),
+        width_(static_cast<std::size_t>(plan.outputs())) {
+    result_.wrong_by_class.assign(width_, 0);
+    result_.rows_by_class.assign(width_, 0);
+  }
+
+  void add(const DataRows& rows, const Observer& observer) {
+    const bool mse = network_.impl().loss == word(Loss::mse);
+    const auto output_of_row = [&](std::size_t row) {
+      return output_of_class_[static_cast<std::size_t>(rows.label[row])];
+    };
+    const auto total = static_cast<std::size_t>(rows.rows);
+    const std::size_t batch =
+        std::max<std::size_t>(static_cast<std::size_t>(kPanelRows), kOutputsAtATime / width_);
+    result_.rows += rows.rows;
+    for (std::size_t first = 0; first < total; first += batch) {
+      const std::size_t count = std::min(batch, total - first);
+      const double start = seconds_now();
+      const auto outputs =
+          plan_.impl().run(count, loader_of(rows, first, count, plan_.impl()), observer, &work_);
+      result_.seconds += seconds_now() - start;
+      std::vector<double> row_loss(count);  // added up in the order of rows, whatever the threads
+      std::vector<char> right(count);
+      parallel_for(count, 1024, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t r = begin; r < end; ++r) {
+          const auto row = std::span(outputs).subspan(r * width_, width_);
+          const auto label = static_cast<std::size_t>(output_of_row(first + r));
+          right[r] = best_output(row) == output_of_row(first + r);
+          row_loss[r] = mse ? squared_error(row, label) : cross_entropy(row, label);
+        }
+      });
+      for (std::size_t r = 0; r < count; ++r) {
+        const auto label = static_cast<std::size_t>(output_of_row(first + r));
+        ++result_.rows_by_class[label];
+        result_.wrong_by_class[label] += right[r] ? 0 : 1;
+        right_rows_ += right[r];
+        loss_ += row_loss[r];
+      }
+    }
+  }
+
+  Evaluation result() {
+    const auto total = static_cast<double>(result_.rows);
+    result_.accuracy = static_cast<double>(right_rows_) / total;
+    result_.loss = loss_ / total;
+    if (!std::isfinite(result_.loss))
+      fail("{}: the loss is {}: outputs of some row are not finite, or too large for it", network_.describe(),
+           result_.loss);
+    result_.connections_per_row = static_cast<double>(work_.connections) / total;
+    result_.rows_by_exit = std::move(work_.rows_by_exit);
+    return std::move(result_);
+  }
+
+ private:
+  const Network& network_;
+  const Plan& plan_;
+  std::span<const Index> output_of_class_;
+  std::size_t width_;
+  RunWork work_;
+  Offset right_rows_ = 0;
+  double loss_ = 0;
+  Evaluation result_;
+};
+
 }  // namespace
+
+Overlap training_overlap(const Network& network, const Data& data) {
+  const DataOrigin& trained = network.impl().origin;
+  const DataOrigin& given = data.impl().dataset.origin;
+  if (trained.all_rows == 0 || given.all_rows == 0) return Overlap::unknown;
+  if (trained.all_rows != given.all_rows) return Overlap::none;
+  return trained.train_rows == given.train_rows ? Overlap::same_split : Overlap::same_rows;
+}
 
 Evaluation evaluate(const Network& network, const Data& data, Part part, const Observer& observer,
                     const PlanOptions& options) {
-  const DataRows& rows = part == Part::train ? data.impl().dataset.train : data.impl().dataset.test;
-  check_fit(network, data, rows, part == Part::train ? "training" : "test");
-  const std::vector<Index> output_of_class = outputs_for(network, data.impl().dataset);
-  const auto output_of_row = [&](std::size_t row) {
-    return output_of_class[static_cast<std::size_t>(rows.label[row])];
-  };
-  const Plan plan = compile(network, observer, options);
-  const bool mse = network.impl().loss == word(Loss::mse);
-  const auto total = static_cast<std::size_t>(rows.rows), width = static_cast<std::size_t>(plan.outputs());
-  const std::size_t batch =
-      std::max<std::size_t>(static_cast<std::size_t>(kPanelRows), kOutputsAtATime / width);
-
-  Evaluation result;
-  result.rows = rows.rows;
-  result.wrong_by_class.assign(width, 0);
-  result.rows_by_class.assign(width, 0);
-  RunWork work;
-  Offset right_rows = 0;
-  double loss = 0;
-  for (std::size_t first = 0; first < total; first += batch) {
-    const std::size_t count = std::min(batch, total - first);
-    const double start = seconds_now();
-    const auto outputs = plan.impl().run(count, loader_of(rows, first, count, plan.impl()), observer, &work);
-    result.seconds += seconds_now() - start;
-    std::vector<double> row_loss(count);  // added up in the order of rows, whatever the threads
-    std::vector<char> right(count);
-    parallel_for(count, 1024, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t r = begin; r < end; ++r) {
-        const auto row = std::span(outputs).subspan(r * width, width);
-        const auto label = static_cast<std::size_t>(output_of_row(first + r));
-        right[r] = best_output(row) == output_of_row(first + r);
-        row_loss[r] = mse ? squared_error(row, label) : cross_entropy(row, label);
-      }
-    });
-    for (std::size_t r = 0; r < count; ++r) {
-      const auto label = static_cast<std::size_t>(output_of_row(first + r));
-      ++result.rows_by_class[label];
-      result.wrong_by_class[label] += right[r] ? 0 : 1;
-      right_rows += right[r];
-      loss += row_loss[r];
-    }
+  const Dataset& set = data.impl().dataset;
+  std::vector<std::pair<const DataRows*, const char*>> parts;
+  if (part != Part::test) parts.emplace_back(&set.train, "training");
+  if (part == Part::test || (part == Part::all && set.test.rows > 0)) parts.emplace_back(&set.test, "test");
+  const std::vector<Index> order =
+      column_order(network.impl().origin.feature_names, set.origin.feature_names, set.name);
+  DataRows ordered;
+  for (const auto& [rows, name] : parts) {
+    if (!order.empty()) ordered = in_order(*rows, order);
+    check_fit(network, data, order.empty() ? *rows : ordered, name);
   }
-  result.accuracy = static_cast<double>(right_rows) / static_cast<double>(total);
-  result.loss = loss / static_cast<double>(total);
-  result.connections_per_row = static_cast<double>(work.connections) / static_cast<double>(total);
-  result.rows_by_exit = std::move(work.rows_by_exit);
-  return result;
+  const std::vector<Index> output_of_class = outputs_for(network, set);
+  const Plan plan = compile(network, observer, options);
+  Scores scores(network, plan, output_of_class);
+  for (const auto& [rows, name] : parts) {
+    if (!order.empty()) ordered = in_order(*rows, order);
+    scores.add(order.empty() ? *rows : ordered, observer);
+  }
+  return scores.result();
 }
 
 }  // namespace filigree

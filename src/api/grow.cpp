@@ -64,11 +64,12 @@ void check_growth(const Data& data, const TrainOptions& options, const Growth& g
   const Trainer trainer(data.impl().dataset, options);
   const auto evolving = static_cast<std::int64_t>(
       std::ceil(options.stop_evolving * static_cast<double>(trainer.total_steps())));
-  if (evolving - 1 < options.update_every)
+  const std::int64_t every = trainer.state().options.update_every;
+  if (evolving - 1 < every)
     fail(
         "nothing would grow: a stage has {} steps, of which {} % may, but evolution comes every {} steps "
         "(update-every)",
-        trainer.total_steps(), 100 * options.stop_evolving, options.update_every);
+        trainer.total_steps(), 100 * options.stop_evolving, every);
 }
 
 // What stages have in common.

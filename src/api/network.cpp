@@ -48,6 +48,10 @@ std::vector<Index> Network::class_labels() const {
   return impl_->class_label;
 }
 
+std::vector<std::string> Network::input_names() const {
+  return impl_->origin.feature_names;
+}
+
 std::vector<ExitInfo> Network::exits() const {
   std::vector<ExitInfo> infos;
   for (const ExitHead& exit : impl_->exits) infos.push_back({exit.after, exit.layer.weights.nnz()});
@@ -139,14 +143,14 @@ Network from_model(Model model, const std::string& description) {
   return Network(std::make_shared<Network::Impl>(Network::Impl{
       std::move(source), std::move(model.input_of), std::move(model.output_of),
       std::move(model.output_constant), std::move(model.input_mean), std::move(model.input_scale),
-      std::move(model.loss), std::move(model.class_label), std::move(model.exits)}));
+      std::move(model.loss), std::move(model.class_label), std::move(model.exits), std::move(model.origin)}));
 }
 
 Model to_model(const Network& network, const Observer& observer) {
   const Network::Impl& impl = network.impl();
   Model model{
       {},        impl.input_of,    impl.output_of, impl.output_constant, impl.input_mean, impl.input_scale,
-      impl.loss, impl.class_label, impl.exits};
+      impl.loss, impl.class_label, impl.exits,     impl.origin};
   for (Index l = 0; l < network.layers(); ++l) {
     observer.check_stop();
     observer.report("layers", l, network.layers(), "layers");

@@ -22,6 +22,7 @@ struct Network::Impl {
   std::string loss = {};
   std::vector<Index> class_label = {};
   std::vector<ExitHead> exits = {};
+  DataOrigin origin = {};
 };
 
 // Throws Error if the network has exits or mixtures; `what`: what takes plain ones only.

@@ -120,10 +120,16 @@ CompileResult compile_network(const Network& network, const Observer& observer) 
     passes.push_back({pass.pass, pass.neurons, pass.connections});
   const Offset after = compiled.connections();
   auto source = std::make_shared<MemoryLayers>(std::move(compiled.layers), network.describe() + ", compiled");
-  Network result(std::make_shared<Network::Impl>(
-      Network::Impl{std::move(source), std::move(compiled.input_of), std::move(compiled.output_of),
-                    std::move(compiled.output_constant), network.impl().input_mean,
-                    network.impl().input_scale, network.impl().loss, network.impl().class_label}));
+  Network result(std::make_shared<Network::Impl>(Network::Impl{std::move(source),
+                                                               std::move(compiled.input_of),
+                                                               std::move(compiled.output_of),
+                                                               std::move(compiled.output_constant),
+                                                               network.impl().input_mean,
+                                                               network.impl().input_scale,
+                                                               network.impl().loss,
+                                                               network.impl().class_label,
+                                                               {},
+                                                               network.impl().origin}));
   return {std::move(result), std::move(passes), compiled.original_connections, after};
 }
 

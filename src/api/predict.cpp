@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
+#include "api/column_order.h"
 #include "api/network_impl.h"
 #include "api/outputs.h"
 #include "base/error.h"
@@ -13,15 +15,24 @@
 #include "io/atomic_file.h"
 #include "io/csv.h"
 #include "io/idx.h"
+#include "io/libsvm.h"
 #include "io/npy.h"
 
 namespace filigree {
 
 namespace {
 
-// Bytes that tell the formats apart; a CSV file begins with neither.
+// Bytes that tell the formats apart; a text file begins with none of them.
 constexpr std::string_view kNpyStart = "\x93NUMPY";
+constexpr std::string_view kZipStart = "PK\x03\x04";
 constexpr std::string_view kIdxStart{"\0\0", 2};
+constexpr std::size_t kLooked = 4096;
+
+// "label feature:value …": the first line has a colon, and no comma.
+bool looks_like_libsvm(std::string_view start) {
+  const std::string_view line = start.substr(0, start.find('\n'));
+  return line.find(':') != std::string_view::npos && line.find(',') == std::string_view::npos;
+}
 
 void set_shape(InputTable& table, const std::string& name, std::size_t rows, std::size_t values) {
   constexpr std::size_t kMost = 0x7fffffff;
@@ -32,11 +43,12 @@ void set_shape(InputTable& table, const std::string& name, std::size_t rows, std
   table.columns = static_cast<Index>(columns);
 }
 
-InputTable read_table(std::string_view start, Source source, const Observer& observer) {
+InputTable read_table(std::string_view start, Source source, const Observer& observer,
+                      const std::string& leave_out) {
   const std::string name = source.name();
   InputTable table;
-  if (start.starts_with(kNpyStart)) {
-    NpyArray array = read_npy(std::move(source));
+  if (start.starts_with(kNpyStart) || start.starts_with(kZipStart)) {
+    NpyArray array = start.starts_with(kZipStart) ? read_npz(std::move(source)) : read_npy(std::move(source));
     if (array.shape.size() < 2)
       fail("{}: {} dimensions, but rows and columns are needed", name, array.shape.size());
     table.bytes = std::move(array.bytes);
@@ -47,12 +59,37 @@ InputTable read_table(std::string_view start, Source source, const Observer& obs
     if (array.dims.size() < 2) fail("{}: one dimension, but rows and columns are needed", name);
     table.bytes = std::move(array.data);
     set_shape(table, name, array.dims[0], table.bytes.size());
+  } else if (looks_like_libsvm(start)) {
+    const LibsvmTable sparse = read_libsvm(std::move(source), observer);
+    const auto width = static_cast<std::size_t>(sparse.features);
+    table.floats.assign(static_cast<std::size_t>(sparse.labels.rows()) * width, 0.0f);
+    for (std::size_t r = 0; r + 1 < sparse.row_begin.size(); ++r)
+      for (auto e = static_cast<std::size_t>(sparse.row_begin[r]);
+           e < static_cast<std::size_t>(sparse.row_begin[r + 1]); ++e)
+        table.floats[r * width + static_cast<std::size_t>(sparse.column[e])] = sparse.value[e];
+    table.zeros_follow = true;
+    set_shape(table, name, static_cast<std::size_t>(sparse.labels.rows()), table.floats.size());
   } else {
-    CsvTable csv = read_csv(std::move(source), "", observer);
+    CsvTable csv = read_csv(std::move(source), leave_out, observer);
     table.floats = std::move(csv.value);
+    table.names = std::move(csv.feature_names);
     set_shape(table, name, csv.labels.value.size(), table.floats.size());
   }
   return table;
+}
+
+// The given columns of a table, in the given order; -1: zeros.
+InputTable with_columns(const InputTable& table, std::span<const Index> order) {
+  InputTable result;
+  result.rows = table.rows;
+  result.columns = static_cast<Index>(order.size());
+  const auto width = static_cast<std::size_t>(table.columns);
+  result.floats.resize(static_cast<std::size_t>(table.rows) * order.size());
+  for (std::size_t r = 0; r < static_cast<std::size_t>(table.rows); ++r)
+    for (std::size_t c = 0; c < order.size(); ++c)
+      if (order[c] >= 0)
+        result.floats[r * order.size() + c] = table.floats[r * width + static_cast<std::size_t>(order[c])];
+  return result;
 }
 
 // In double, from the largest output down, so that nothing overflows.
@@ -95,28 +132,37 @@ void write_csv(const std::filesystem::path& path, const Predictions& predictions
 
 }  // namespace
 
-InputTable read_inputs(const std::filesystem::path& path, const Observer& observer) {
-  const std::filesystem::path found = find_file(path).value_or(path);
-  char start[8] = {};
+InputTable read_inputs(const std::filesystem::path& path, const Observer& observer,
+                       const std::string& leave_out) {
+  const std::filesystem::path found = path == "-" ? "/dev/stdin" : find_file(path).value_or(path);
+  std::vector<char> start(kLooked);
   const auto begin_of = [&start](Source source) {
     const std::size_t got = source.read(std::as_writable_bytes(std::span(start)));
-    return std::string_view(start, got);
+    return std::string_view(start.data(), got);
   };
-  if (std::filesystem::is_regular_file(found))
-    return read_table(begin_of(Source(found)), Source(found), observer);
+  if (std::filesystem::is_regular_file(found) && path != "-")
+    return read_table(begin_of(Source(found)), Source(found), observer, leave_out);
   // A pipe can be read only once.
-  std::vector<std::byte> contents;
   Source source(found);
-  for (std::size_t got = 1, size = 0; got > 0; contents.resize(size)) {
-    contents.resize(size + std::max<std::size_t>(size, std::size_t{1} << 16));
-    got = source.read(std::span(contents).subspan(size));
-    size += got;
+  const std::vector<std::byte> contents = read_all(source);
+  const std::string name = path == "-" ? "standard input" : path.string();
+  return read_table(begin_of(Source(contents, name)), Source(contents, name), observer, leave_out);
+}
+
+InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name) {
+  std::vector<Index> order = column_order(network.impl().origin.feature_names, inputs.names, name);
+  if (order.empty() && inputs.zeros_follow && inputs.columns < network.inputs()) {
+    order.assign(static_cast<std::size_t>(network.inputs()), -1);
+    std::iota(order.begin(), order.begin() + inputs.columns, 0);
   }
-  return read_table(begin_of(Source(contents, path.string())), Source(contents, path.string()), observer);
+  if (!order.empty()) inputs = with_columns(inputs, order);
+  if (inputs.columns != network.inputs())
+    fail("{}: rows of {} values, but the network has {} inputs", name, inputs.columns, network.inputs());
+  return inputs;
 }
 
 Predictions predict(const Network& network, const InputTable& inputs, bool raw, const Observer& observer,
-                    const PlanOptions& options) {
+                    const PlanOptions& options, bool any_value) {
   if (inputs.columns != network.inputs())
     fail("rows of {} values, but the network has {} inputs", inputs.columns, network.inputs());
   const std::size_t size = static_cast<std::size_t>(inputs.rows) * static_cast<std::size_t>(inputs.columns);
@@ -135,6 +181,11 @@ Predictions predict(const Network& network, const InputTable& inputs, bool raw, 
   result.best.resize(static_cast<std::size_t>(inputs.rows));
   const auto width = static_cast<std::size_t>(result.outputs);
   const bool shares = result.probabilities && loss == word(Loss::cross_entropy);
+  if (!any_value)
+    for (std::size_t i = 0; i < result.values.size(); ++i)
+      if (!std::isfinite(result.values[i]))
+        fail("output {} of row {} is {}: the input is too large for the network, or the network is damaged",
+             i % width, i / width + 1, result.values[i]);
   parallel_for(result.best.size(), 1024, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r) {
       const auto row = std::span(result.values).subspan(r * width, width);

@@ -89,7 +89,6 @@ TrainOptions pruning_defaults() {
   TrainOptions options;
   options.evolve = Evolve::prune;
   options.redistribute = Redistribute::global;
-  options.update_every = 100;
   options.stop_evolving = 0.5;
   options.lr = 0.05;
   options.warmup_epochs = 0;

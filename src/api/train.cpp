@@ -4,6 +4,7 @@
 #include "api/data_impl.h"
 #include "api/device_choice.h"
 #include "api/network_impl.h"
+#include "base/error.h"
 #include "train/config.h"
 #include "train/presets.h"
 #include "train/trainer.h"
@@ -12,9 +13,21 @@ namespace filigree {
 
 namespace {
 
+// Labels that hardly ever repeat are no classes but numbers of rows, or measurements.
+void check_classes(const Dataset& data) {
+  constexpr Index kFew = 20;
+  if (data.classes <= kFew || data.classes <= data.train.rows / 2) return;
+  fail(
+      "{}: {} classes for {} training rows: hardly any has two rows, so there is nothing to learn; is "
+      "another column "
+      "the label (--label-column)?",
+      data.name, data.classes, data.train.rows);
+}
+
 TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& directory,
              const TrainObserver& observer, const Model* start) {
   const Data::Impl& impl = data.impl();
+  check_classes(impl.dataset);
   const RunFiles files{directory.path, directory.resume, directory.test_every_epoch, impl.options,
                        directory.early_epochs};
   DevicePlace place;

@@ -24,11 +24,21 @@ struct DataRows {
   bool sparse() const { return !row_begin.empty(); }
 };
 
+// What a model remembers of the data that it was trained on: enough to see whether other data are the same
+// rows in the same columns, without the rows or the name of a file.
+struct DataOrigin {
+  std::vector<std::string> feature_names = {};  // of the columns, where the file names them
+  std::uint64_t all_rows = 0, train_rows = 0;   // hashes of rows in any order; 0: not known
+  bool operator==(const DataOrigin&) const = default;
+};
+
 struct Dataset {
   std::string name;  // "Fashion-MNIST"
   Index classes = 0;
   DataRows train, test;                 // the same features; test may hold no rows
   std::vector<Index> class_label = {};  // what the files call each class; empty: 0, 1, …
+  DataOrigin origin = {};
+  bool test_drawn = false;  // the test rows were drawn from the same file as the training rows
 };
 
 // Reads, checks and splits what `options.source` names. Errors name file, line and numbers.

@@ -76,9 +76,7 @@ Dataset read_image_set(std::string name, std::span<const std::filesystem::path> 
   set.name = std::move(name);
   ImagePart train = read_part(files[0], files[1], observer);
   if (files.size() == 2) {
-    const Split split = split_rows(train.rows.rows, options.test_share, options.seed);
-    set.train = take_rows(train.rows, split.train);
-    set.test = take_rows(train.rows, split.test);
+    draw_parts(train.rows, options, set);
   } else {
     ImagePart test = read_part(files[2], files[3], observer);
     if (train.shape != test.shape) {

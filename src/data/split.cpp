@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "base/random.h"
@@ -35,6 +36,48 @@ Split split_rows(Index rows, double test_share, std::uint64_t seed) {
   std::ranges::sort(split.train);
   std::ranges::sort(split.test);
   return split;
+}
+
+std::uint64_t hash_of_rows(const DataRows& rows) {
+  const auto hash_bytes = [](const void* data, std::size_t size, std::uint64_t hash) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (; size > 0;) {
+      std::uint64_t word = 0;
+      const std::size_t taken = std::min<std::size_t>(size, sizeof word);
+      std::memcpy(&word, bytes, taken);
+      hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+      bytes += taken;
+      size -= taken;
+    }
+    return hash;
+  };
+  const auto features = static_cast<std::size_t>(rows.features);
+  std::uint64_t sum = 1;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows.rows); ++r) {
+    std::uint64_t hash = features;
+    if (rows.sparse()) {
+      const auto begin = static_cast<std::size_t>(rows.row_begin[r]);
+      const std::size_t size = static_cast<std::size_t>(rows.row_begin[r + 1]) - begin;
+      hash = hash_bytes(rows.column.data() + begin, size * sizeof(Index), hash);
+      hash = hash_bytes(rows.value.data() + begin, size * sizeof(float), hash);
+    } else if (!rows.bytes.empty()) {
+      hash = hash_bytes(rows.bytes.data() + r * features, features, hash);
+    } else {
+      hash = hash_bytes(rows.floats.data() + r * features, features * sizeof(float), hash);
+    }
+    sum += mix64(hash);
+  }
+  return std::max<std::uint64_t>(1, sum);
+}
+
+void draw_parts(const DataRows& rows, const DataOptions& options, Dataset& set) {
+  const Split split = split_rows(rows.rows, options.test_share, options.seed);
+  set.train = take_rows(rows, split.train);
+  set.test = take_rows(rows, split.test);
+  set.test_drawn = true;
+  set.origin.all_rows = hash_of_rows(rows);
+  set.origin.train_rows = hash_of_rows(set.train);
 }
 
 DataRows take_rows(const DataRows& from, std::span<const Index> rows) {

@@ -17,6 +17,12 @@ struct Split {
 // The share of the rows for testing is rounded to whole rows, and one row at least is left to train with.
 Split split_rows(Index rows, double test_share, std::uint64_t seed);
 
+// A hash of the rows, their labels aside, that does not depend on their order; never 0.
+std::uint64_t hash_of_rows(const DataRows& rows);
+
+// Draws the test rows of `set` from `rows`, by options.test_share and options.seed.
+void draw_parts(const DataRows& rows, const DataOptions& options, Dataset& set);
+
 // The given rows in the given order, with their labels.
 DataRows take_rows(const DataRows& from, std::span<const Index> rows);
 

@@ -96,9 +96,7 @@ Dataset assemble(Names files, Table& train, Table* test, const DataOptions& opti
     set.test = features_of(*test);
     set.test.label = numbers.numbered(test->labels, files[1]);
   } else {
-    const Split split = split_rows(rows.rows, options.test_share, options.seed);
-    set.train = take_rows(rows, split.train);
-    set.test = take_rows(rows, split.test);
+    draw_parts(rows, options, set);
   }
   return set;
 }
@@ -121,10 +119,17 @@ void check_columns(const CsvTable& train, const CsvTable& test, Names files) {
 Dataset load_csv(Names files, const DataOptions& options, const Observer& observer) {
   if (options.label_column.empty()) fail("{}: no column is named as the label's", files[0]);
   CsvTable train = read_csv(open(files[0]), options.label_column, observer);
-  if (files.size() == 1) return assemble<CsvTable>(files, train, nullptr, options);
-  CsvTable test = read_csv(open(files[1]), options.label_column, observer);
-  check_columns(train, test, files);
-  return assemble(files, train, &test, options);
+  std::vector<std::string> names = train.feature_names;
+  Dataset set;
+  if (files.size() == 1) {
+    set = assemble<CsvTable>(files, train, nullptr, options);
+  } else {
+    CsvTable test = read_csv(open(files[1]), options.label_column, observer);
+    check_columns(train, test, files);
+    set = assemble(files, train, &test, options);
+  }
+  set.origin.feature_names = std::move(names);
+  return set;
 }
 
 Dataset load_libsvm(Names files, const DataOptions& options, const Observer& observer) {

@@ -50,9 +50,53 @@ std::vector<std::string_view> split(std::string_view line) {
   return fields;
 }
 
-// An empty field alone is a missing value, not a name.
+// A number as people and programs spell it, though not as we read it: 0x10, 1_000, 1'000, 2.5f, 5%, 1d3.
+bool spells_number(std::string_view field) {
+  if (field.starts_with('+') || field.starts_with('-')) field.remove_prefix(1);
+  if (field.empty()) return false;
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (field.size() > 2 && field[0] == '0' &&
+      std::string_view("xXbBoO").find(field[1]) != std::string_view::npos)
+    return std::ranges::all_of(field.substr(2), [&](char c) {
+      return digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    });
+  if (!digit(field[0]) && field[0] != '.') return false;
+  field.remove_prefix(std::min(field.size(), field.find_first_not_of("0123456789._' ")));
+  if (field.size() > 1 && std::string_view("eEdD").find(field[0]) != std::string_view::npos) {
+    field.remove_prefix(1);
+    if (field[0] == '+' || field[0] == '-') field.remove_prefix(1);
+    field.remove_prefix(std::min(field.size(), field.find_first_not_of("0123456789")));
+  }
+  return field.size() <= 1;  // perhaps a suffix
+}
+
+bool can_be_name(std::string_view field) {
+  constexpr std::string_view kMissing[] = {"?", "-", "na", "n/a", "null", "none", "nil", "true", "false"};
+  if (field.empty() || is_number(field) || spells_number(field)) return false;
+  std::string lower(field);
+  for (char& c : lower) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return false;
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return std::ranges::count(kMissing, lower) == 0;
+}
+
 bool is_header(const std::vector<std::string_view>& fields) {
-  return std::ranges::any_of(fields, [](std::string_view f) { return !f.empty() && !is_number(f); });
+  bool name = false;
+  std::optional<double> last;  // of the numbers, which are names if they count up
+  for (const std::string_view field : fields) {
+    if (can_be_name(field)) {
+      name = true;
+      continue;
+    }
+    double number = 0;
+    const auto [end, status] = std::from_chars(field.data(), field.data() + field.size(), number);
+    if (status != std::errc() || end != field.data() + field.size() || number != std::floor(number) ||
+        (last ? number != *last + 1 : number != 0 && number != 1))
+      return false;
+    last = number;
+  }
+  return name;
 }
 
 std::size_t find_label(const std::vector<std::string_view>& fields, bool header, std::string_view wanted,
@@ -170,6 +214,8 @@ CsvTable read_csv(Source source, std::string_view label_column, const Observer& 
         table.features = static_cast<Index>(row.size());
         if (header) {
           table.header.assign(fields.begin(), fields.end());
+          for (std::size_t c = 0; c < fields.size(); ++c)
+            if (c != columns.label) table.feature_names.emplace_back(fields[c]);
           continue;
         }
       }

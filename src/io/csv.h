@@ -10,15 +10,17 @@
 namespace filigree {
 
 struct CsvTable {
-  std::vector<std::string> header;  // names of all columns; empty where the file has none
-  Index features = 0;               // columns but the label's
+  std::vector<std::string> header;         // names of all columns; empty where the file has none
+  std::vector<std::string> feature_names;  // the same without the label's
+  Index features = 0;                      // columns but the label's
   RowLabels labels;
   std::vector<float> value;  // rows × features
 };
 
-// A first line with a field that is no number is a header. Blank lines, CRLF, spaces around fields, quoted
-// fields and a byte order mark are accepted. label_column is a number counted from 1, or a header's name;
-// empty where no column is a label: then all labels are 0.
+// A first line is a header if some field is no number and every field can be a name: not a number in any
+// spelling (0x10, 1_000, 5%), unless the numbers of the line count up by one (label,0,1,2). Blank lines,
+// CRLF, spaces around fields, quoted fields and a byte order mark are accepted. label_column is a number
+// counted from 1, or a header's name; empty where no column is a label: then all labels are 0.
 CsvTable read_csv(Source source, std::string_view label_column, const Observer& observer);
 
 }  // namespace filigree

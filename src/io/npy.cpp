@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "io/atomic_file.h"
@@ -23,7 +24,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeader = std::size_t{1} << 16;
 constexpr std::size_t kMaxDims = 8;
 
-enum class Element { u8, f32, f64 };
+enum class Element { u8, i8, u16, i16, u32, i32, u64, i64, f32, f64 };
 
 struct Header {
   std::vector<std::uint64_t> shape;
@@ -77,11 +78,17 @@ class HeaderText {
 };
 
 Element parse_element(std::string_view descr, const std::string& name) {
-  if (descr == "|u1" || descr == "u1") return Element::u8;
-  if (descr == "<f4") return Element::f32;
-  if (descr == "<f8") return Element::f64;
-  fail("{}: elements of type {}, but only uint8 (|u1), float32 (<f4) and float64 (<f8) are read", name,
-       in_quotes(descr));
+  constexpr std::pair<std::string_view, Element> kKnown[] = {
+      {"|u1", Element::u8},  {"u1", Element::u8},   {"|b1", Element::u8},  {"|i1", Element::i8},
+      {"<u2", Element::u16}, {"<i2", Element::i16}, {"<u4", Element::u32}, {"<i4", Element::i32},
+      {"<u8", Element::u64}, {"<i8", Element::i64}, {"<f4", Element::f32}, {"<f8", Element::f64}};
+  for (const auto& [known, element] : kKnown)
+    if (descr == known) return element;
+  fail(
+      "{}: elements of type {}, but only booleans, integers, float32 (<f4) and float64 (<f8) in this "
+      "machine's byte "
+      "order are read",
+      name, in_quotes(descr));
 }
 
 std::vector<std::uint64_t> parse_shape(HeaderText& text, const std::string& name) {
@@ -191,8 +198,9 @@ void check_finite(std::span<const T> values, const std::string& name) {
 template <typename T>
 std::vector<T> in_c_order(const std::vector<T>& from, std::span<const std::uint64_t> shape) {
   std::vector<T> to(from.size());
-  std::vector<std::uint64_t> index(shape.size(), 0);  // of the element that comes next in `from`
-  std::vector<std::size_t> step(shape.size(), 1);     // in `to`, per dimension
+  std::array<std::uint64_t, kMaxDims> index{};  // of the element that comes next in `from`
+  std::array<std::size_t, kMaxDims> step;       // in `to`, per dimension
+  step.fill(1);
   for (std::size_t d = shape.size(); d-- > 1;) step[d - 1] = step[d] * shape[d];
   std::size_t at = 0;
   for (const T& value : from) {
@@ -215,19 +223,58 @@ std::vector<T> read_elements(Source& source, const Header& header) {
   return header.fortran_order ? in_c_order(values, header.shape) : values;
 }
 
+template <typename T>
+std::vector<float> read_integers(Source& source, const Header& header) {
+  const std::vector<T> whole = read_elements<T>(source, header);
+  std::vector<float> floats(whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    floats[i] = static_cast<float>(whole[i]);
+    // Compared as double: both sides are exact there, or beyond 2^53 the float is not.
+    if (static_cast<double>(floats[i]) != static_cast<double>(whole[i]))
+      fail("{}: element {} is {}, which no float32 can hold", source.name(), i, whole[i]);
+  }
+  return floats;
+}
+
 }  // namespace
 
 NpyArray read_npy(Source source) {
   const Header header = read_header(source);
   NpyArray array;
   array.shape = header.shape;
-  if (header.element == Element::u8) {
-    array.bytes = read_elements<std::uint8_t>(source, header);
-  } else if (header.element == Element::f32) {
-    array.floats = read_elements<float>(source, header);
-  } else {
-    const std::vector<double> wide = read_elements<double>(source, header);
-    array.floats.assign(wide.begin(), wide.end());
+  switch (header.element) {
+    case Element::u8:
+      array.bytes = read_elements<std::uint8_t>(source, header);
+      break;
+    case Element::f32:
+      array.floats = read_elements<float>(source, header);
+      break;
+    case Element::f64: {
+      const std::vector<double> wide = read_elements<double>(source, header);
+      array.floats.assign(wide.begin(), wide.end());
+      break;
+    }
+    case Element::i8:
+      array.floats = read_integers<std::int8_t>(source, header);
+      break;
+    case Element::u16:
+      array.floats = read_integers<std::uint16_t>(source, header);
+      break;
+    case Element::i16:
+      array.floats = read_integers<std::int16_t>(source, header);
+      break;
+    case Element::u32:
+      array.floats = read_integers<std::uint32_t>(source, header);
+      break;
+    case Element::i32:
+      array.floats = read_integers<std::int32_t>(source, header);
+      break;
+    case Element::u64:
+      array.floats = read_integers<std::uint64_t>(source, header);
+      break;
+    case Element::i64:
+      array.floats = read_integers<std::int64_t>(source, header);
+      break;
   }
   return array;
 }

@@ -1,4 +1,4 @@
-// npy files, as numpy writes them: arrays of uint8, float32 or float64.
+// npy files, as numpy writes them: arrays of numbers, and npz archives of them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace filigree {
 
 // Last dimension fastest, whichever order the file has. Exactly one of `bytes` and `floats` holds the values,
-// unless there are none; float64 is rounded to float32. All values are finite.
+// unless there are none; float64 is rounded to float32, integers must fit it exactly. All values are finite.
 struct NpyArray {
   std::vector<std::uint64_t> shape;
   std::vector<std::uint8_t> bytes;
@@ -20,6 +20,9 @@ struct NpyArray {
 };
 
 NpyArray read_npy(Source source);
+// An array of an npz archive, as numpy.savez and savez_compressed write it: the only one with two dimensions
+// or more, or else the one that is called x, X, data or arr_0.
+NpyArray read_npz(Source source);
 
 // A matrix of float32; `values` holds whole rows of `columns`.
 void write_npy(const std::filesystem::path& path, std::span<const float> values, std::size_t columns);

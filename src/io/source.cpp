@@ -250,6 +250,21 @@ std::optional<std::uint64_t> Source::size() const {
   return state_->size;
 }
 
+std::vector<std::byte> read_all(Source& source, std::size_t most) {
+  std::vector<std::byte> bytes;
+  for (std::size_t size = 0;;) {
+    bytes.resize(size + std::max<std::size_t>(size, std::size_t{1} << 16));
+    const auto room = std::span(bytes).subspan(size);
+    const std::size_t got = source.read(room);
+    size += got;
+    if (size > most) fail("{}: more than {} bytes", source.name(), most);
+    if (got < room.size()) {
+      bytes.resize(size);
+      return bytes;
+    }
+  }
+}
+
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& path) {
   for (const char* suffix : {"", ".gz", ".zst"}) {
     std::filesystem::path candidate = path;

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace filigree {
 
@@ -42,6 +43,9 @@ class Source {
 
 // All of a short text; longer than `most` bytes is an Error.
 std::string read_text(const std::filesystem::path& path, std::size_t most = std::size_t{1} << 20);
+
+// All bytes of a source. More than `most` are an Error that names it: what never ends must end somewhere.
+std::vector<std::byte> read_all(Source& source, std::size_t most = std::size_t{8} << 30);
 
 // The file itself, else the same name with .gz, else with .zst; empty if there is none.
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& path);

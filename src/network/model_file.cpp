@@ -4,8 +4,12 @@
 #include <charconv>
 #include <cmath>
 #include <list>
+#include <set>
+#include <utility>
 
 #include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "filigree/options.h"
@@ -38,23 +42,30 @@ std::vector<float> read_repeated(const TensorFile& file, const std::string& tens
   return {values.begin(), values.end()};
 }
 
-// Stored in the smallest type that holds them all; `Widest` otherwise.
+// Stored in the smallest type that holds them all, or in any that another program chose.
 template <typename Widest>
 std::vector<Widest> read_integers(const TensorFile& file, const std::string& tensor) {
-  const auto widened = [&]<typename Stored>(Stored) {
+  const auto converted = [&]<typename Stored>(Stored) {
     const auto stored = file.get<Stored>(tensor);
-    return std::vector<Widest>(stored.begin(), stored.end());
+    std::vector<Widest> values(stored.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::in_range<Widest>(stored[i]))
+        fail("{}: {}[{}] is {}, which is too large", file.name(), tensor, i, stored[i]);
+      values[i] = static_cast<Widest>(stored[i]);
+    }
+    return values;
   };
   switch (file.at(tensor).dtype) {
     case DType::u8:
-      return widened(std::uint8_t{});
+      return converted(std::uint8_t{});
     case DType::u16:
-      return widened(std::uint16_t{});
+      return converted(std::uint16_t{});
     case DType::u32:
-      if constexpr (sizeof(Widest) > 4) return widened(std::uint32_t{});
-      [[fallthrough]];
+      return converted(std::uint32_t{});
+    case DType::i32:
+      return converted(std::int32_t{});
     default:
-      return widened(Widest{});
+      return converted(std::int64_t{});
   }
 }
 
@@ -112,7 +123,7 @@ Layer read_layer(const TensorFile& file, const std::string& prefix) {
     fail("{}: {}activation is {}; known are {}", file.name(), prefix, in_quotes(activation),
          fmt::join(kActivationNames, ", "));
   layer.activation = static_cast<Activation>(known - kActivationNames.begin());
-  layer.cap = parse<float>(file, prefix + "cap");
+  if (file.metadata().contains(prefix + "cap")) layer.cap = parse<float>(file, prefix + "cap");
   if (layer.activation == Activation::leaky_relu) layer.slope = parse<float>(file, prefix + "slope");
   return layer;
 }
@@ -164,6 +175,59 @@ void check_map(const TensorFile& file, const char* name, std::span<const Index> 
   for (std::size_t i = 0; i < map.size(); ++i)
     if (map[i] < -1 || map[i] >= end)
       fail("{}: {}[{}] is {}, but there are {} neurons", file.name(), name, i, map[i], end);
+}
+
+std::uint64_t read_hash(const TensorFile& file, const std::string& key) {
+  if (!file.metadata().contains(key)) return 0;
+  const std::string& text = file.metadata(key);
+  std::uint64_t hash = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), hash, 16);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    fail("{}: metadata {} is {}, not a hexadecimal number", file.name(), key, in_quotes(text));
+  return hash;
+}
+
+DataOrigin read_origin(const TensorFile& file, std::size_t inputs) {
+  DataOrigin origin;
+  origin.all_rows = read_hash(file, "data.all_rows");
+  origin.train_rows = read_hash(file, "data.train_rows");
+  if (!file.metadata().contains("input.names")) return origin;
+  const auto names = nlohmann::json::parse(file.metadata("input.names"), nullptr, false);
+  const bool texts =
+      names.is_array() && std::ranges::all_of(names, [](const auto& n) { return n.is_string(); });
+  if (!texts) fail("{}: metadata input.names is not a list of texts", file.name());
+  if (names.size() != inputs)
+    fail("{}: metadata input.names has {} names for {} inputs", file.name(), names.size(), inputs);
+  for (const auto& name : names) origin.feature_names.push_back(name.template get<std::string>());
+  return origin;
+}
+
+// A file that says more than was read is one that somebody misread: nothing is ignored.
+void check_nothing_else(const TensorFile& file, const Model& model) {
+  std::set<std::string> tensors = {"input_of",   "output_of",   "output_constant",
+                                   "input.mean", "input.scale", "class.label"};
+  std::set<std::string> keys;
+  const auto add = [&](const std::string& prefix) {
+    for (const char* part : {"row_begin", "column", "value", "bias"}) tensors.insert(prefix + part);
+    for (const char* part : {"inputs", "activation", "cap", "slope", "active"}) keys.insert(prefix + part);
+  };
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    add(fmt::format("layers.{}.", l));
+    if (model.layers[l].gate) add(fmt::format("gates.{}.", l));
+  }
+  for (const ExitHead& exit : model.exits) add(fmt::format("exits.{}.", exit.after));
+  for (const auto& entry : file.tensors())
+    if (!tensors.contains(entry.first))
+      fail("{}: tensor {} belongs to nothing that the metadata names", file.name(), in_quotes(entry.first));
+  for (const auto& entry : file.metadata()) {
+    const std::string_view key = entry.first;
+    const bool ours = key.starts_with("layers.") || key.starts_with("gates.") || key.starts_with("exits.");
+    if (ours && !keys.contains(entry.first))
+      fail("{}: metadata {} belongs to none of the {} layers", file.name(), in_quotes(key),
+           model.layers.size());
+  }
+  if (file.contains("input_of") != file.contains("output_of"))
+    fail("{}: input_of and output_of come together", file.name());
 }
 
 // Every gate and every exit in the file belongs to a layer that is there.
@@ -252,6 +316,8 @@ Model read_model(Source source) {
         fail("{}: class.label[{}] is {} after {}, but labels must ascend", file.name(), c, labels[c],
              labels[c - 1]);
   }
+  model.origin = read_origin(file, model.inputs());
+  check_nothing_else(file, model);
   return model;
 }
 
@@ -280,6 +346,12 @@ void write_model(const std::filesystem::path& path, const Model& model) {
   if (!model.input_scale.empty()) tensors["input.scale"] = tensor_view(std::span(model.input_scale));
   if (!model.loss.empty()) metadata["loss"] = model.loss;
   if (!model.class_label.empty()) tensors["class.label"] = tensor_view(std::span(model.class_label));
+  if (!model.origin.feature_names.empty())
+    metadata["input.names"] = nlohmann::json(model.origin.feature_names)
+                                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (model.origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", model.origin.all_rows);
+  if (model.origin.train_rows != 0)
+    metadata["data.train_rows"] = fmt::format("{:016x}", model.origin.train_rows);
   write_safetensors(path, metadata, tensors);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.h"
 #include "io/source.h"
 #include "network/layer.h"
 
@@ -29,6 +30,7 @@ struct Model {
   std::string loss = {};  // what it was trained for: "cross-entropy", "mse", or "" if that is not known
   std::vector<Index> class_label = {};  // what its data called each class; empty: 0, 1, …
   std::vector<ExitHead> exits = {};     // in the order of the layers; with the outputs of the network
+  DataOrigin origin = {};               // of its training data
 
   std::size_t inputs() const {  // outer ones
     return input_of.empty() ? static_cast<std::size_t>(layers.front().inputs()) : input_of.size();

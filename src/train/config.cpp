@@ -34,18 +34,46 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // far more than all keys with comments
 
-std::string read_all(Source& source) {
-  constexpr std::size_t kChunk = 16384;
-  std::string text;
-  for (std::size_t got = kChunk; got == kChunk && text.size() <= kMostBytes;) {
-    const std::size_t begin = text.size();
-    text.resize(begin + kChunk);
-    got = source.read(std::as_writable_bytes(std::span(text)).subspan(begin));
-    text.resize(begin + got);
+std::string text_of(Source& source) {
+  const std::vector<std::byte> bytes = read_all(source, kMostBytes);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The library descends into nested values, and into the parts of dotted keys, by recursion: no deeper than
+// makes sense.
+void check_depth(std::string_view text, const std::string& file) {
+  constexpr int kDeepest = 32;
+  int depth = 0, dots = 0;
+  std::size_t line = 1;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    line += c == '\n';
+    if (quote != 0) {
+      if (c == '\\' && quote == '"') ++i;
+      if (c == quote) quote = 0;
+      if (c == '\n')
+        quote = dots = 0;  // of strings over several lines each line begins anew: too careful by a little
+      continue;
+    }
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '.') {
+      ++dots;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+      dots = 0;
+    } else if (c == ']' || c == '}') {
+      depth = std::max(0, depth - 1);
+      dots = 0;
+    } else if (c == ',' || c == '=' || c == '\n') {
+      dots = 0;
+    }
+    if (depth > kDeepest || dots > kDeepest)
+      fail("{}:{}: values or keys nested more than {} deep", file, line, kDeepest);
   }
-  if (text.size() > kMostBytes)
-    fail("{}: longer than the {} bytes of any configuration", source.name(), kMostBytes);
-  return text;
 }
 
 // One value and where it stands.
@@ -237,7 +265,8 @@ std::string toml_value(const T& value) {
 
 TrainConfig parse_config(Source source, const TrainConfig& defaults) {
   const std::string& file = source.name();
-  const std::string text = read_all(source);
+  const std::string text = text_of(source);
+  check_depth(text, file);
   if (escapes_percent(text)) fail("{}: \\u0025 is not supported; write % itself", file);
   const std::string hidden = hide_letters(text);
   toml::table root;

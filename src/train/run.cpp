@@ -106,7 +106,9 @@ class Run {
           "start again with --config {0}/config.toml --out {0}",
           files.directory.string());
     TrainState state = read_checkpoint(checkpoint_path(files), options);
-    check_same_settings(options, state.options, checkpoint_path(files));
+    TrainOptions asked = options;
+    if (asked.update_every == 0) asked.update_every = state.options.update_every;  // as it was chosen then
+    check_same_settings(asked, state.options, checkpoint_path(files));
     if (state.data_fingerprint != fingerprint(data))
       fail("{}: was written by a run on other data than {}", checkpoint_path(files).string(), data.name);
     return Trainer(data, std::move(state));
@@ -149,6 +151,7 @@ class Run {
         throw Error(fmt::format("{}; there is no checkpoint yet", error.what()));
       TrainState good = read_checkpoint(checkpoint_path(files_), trainer_.state().options);
       good.class_label = data_.class_label;
+      good.origin = data_.origin;
       write_model(files_.directory / "model.safetensors", to_model(good, false));
       throw Error(fmt::format("{}; the last good checkpoint is {}, and model.safetensors is its network",
                               error.what(), checkpoint_path(files_).string()));

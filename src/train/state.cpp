@@ -342,6 +342,7 @@ Model to_model(const TrainState& state, bool best) {
   model.input_scale = state.scaling.scale;
   model.loss = std::string(word(state.options.loss));
   model.class_label = state.class_label;
+  model.origin = state.origin;
   return model;
 }
 

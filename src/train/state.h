@@ -20,7 +20,9 @@ struct TrainState {
   TrainOptions options;
   std::uint64_t data_fingerprint = 0;  // of the data set the run began with
   InputScaling scaling;
-  std::vector<Index> class_label;  // see Dataset; not in the checkpoint, because the data knows it
+  // See Dataset; not in the checkpoint, because the data knows them.
+  std::vector<Index> class_label;
+  DataOrigin origin;
   std::vector<TrainLayer> layers;
 
   std::int64_t step = 0;           // steps done

@@ -159,6 +159,7 @@ Trainer::Trainer(const Dataset& data, TrainState state)
 
 void Trainer::split_rows() {
   state_.class_label = data_.class_label;
+  state_.origin = data_.origin;
   train_rows_.resize(static_cast<std::size_t>(data_.train.rows));
   std::iota(train_rows_.begin(), train_rows_.end(), 0);
   const auto count = static_cast<std::size_t>(
@@ -172,6 +173,17 @@ void Trainer::split_rows() {
     std::sort(validation_rows_.begin(), validation_rows_.end());
   }
   if (train_rows_.empty()) fail("{} has no rows to train on", data_.name);
+  choose_interval();
+}
+
+// Often enough for the topology to be found, also where the steps are few.
+void Trainer::choose_interval() {
+  TrainOptions& o = state_.options;
+  if (o.update_every > 0) return;
+  const bool pruning = o.evolve == Evolve::prune;
+  const std::int64_t fewest = pruning ? 20 : 10, longest = pruning ? 100 : 250;
+  const auto evolving = static_cast<std::int64_t>(o.stop_evolving * static_cast<double>(total_steps()));
+  o.update_every = std::clamp<std::int64_t>(evolving / fewest, 1, longest);
 }
 
 void Trainer::check_pruning() const {

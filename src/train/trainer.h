@@ -51,6 +51,7 @@ class Trainer {
 
  private:
   void split_rows();
+  void choose_interval();
   void check_pruning() const;
   void make_passes();
   // `batch` counts those whose gradients decide together what grows.

@@ -1,0 +1,151 @@
+// npz: a zip archive of npy files, stored or deflated.
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "io/message_text.h"
+#include "io/npy.h"
+
+namespace filigree {
+namespace {
+
+constexpr std::uint32_t kDirectoryEnd = 0x06054b50, kDirectoryEntry = 0x02014b50, kLocalEntry = 0x04034b50;
+constexpr std::size_t kEndSize = 22, kEntrySize = 46, kLocalSize = 30;
+constexpr std::size_t kMostComment = 65535;
+
+struct Entry {
+  std::string name;
+  std::uint16_t method = 0;
+  std::uint32_t crc = 0;
+  std::size_t packed = 0, size = 0, offset = 0;
+};
+
+class Archive {
+ public:
+  Archive(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {
+    std::size_t end = bytes.size() < kEndSize ? bytes.size() : bytes.size() - kEndSize;
+    const std::size_t lowest = end > kMostComment ? end - kMostComment : 0;
+    while (end > lowest && (bytes.size() < kEndSize || get<std::uint32_t>(end) != kDirectoryEnd)) --end;
+    if (bytes.size() < kEndSize || get<std::uint32_t>(end) != kDirectoryEnd)
+      fail("{}: not an npz archive: its directory is missing, as in a file that was cut off", name);
+    const auto count = get<std::uint16_t>(end + 10);
+    std::size_t at = get<std::uint32_t>(end + 16);
+    for (std::uint16_t i = 0; i < count; ++i) at = add_entry(at);
+  }
+
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  std::vector<std::byte> contents(const Entry& entry) const {
+    if (get<std::uint32_t>(entry.offset) != kLocalEntry) spoilt(entry);
+    const std::size_t begin = entry.offset + kLocalSize + get<std::uint16_t>(entry.offset + 26) +
+                              get<std::uint16_t>(entry.offset + 28);
+    if (begin > bytes_.size() || entry.packed > bytes_.size() - begin) spoilt(entry);
+    const auto packed = bytes_.subspan(begin, entry.packed);
+    std::vector<std::byte> out;
+    if (entry.method == 0) {
+      out.assign(packed.begin(), packed.end());
+    } else if (entry.method == 8) {
+      out = inflated(packed, entry);
+    } else {
+      fail("{}: {} is compressed by method {}, but only stored and deflated arrays are read", name_,
+           in_quotes(entry.name), entry.method);
+    }
+    const auto crc = ::crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size());
+    if (out.size() != entry.size || crc != entry.crc) spoilt(entry);
+    return out;
+  }
+
+ private:
+  template <typename T>
+  T get(std::size_t at) const {
+    T value{};
+    if (at > bytes_.size() || bytes_.size() - at < sizeof value)
+      fail("{}: an npz archive that was cut off", name_);
+    std::memcpy(&value, bytes_.data() + at, sizeof value);
+    return value;
+  }
+  [[noreturn]] void spoilt(const Entry& entry) const {
+    fail("{}: {} in the archive is damaged", name_, in_quotes(entry.name));
+  }
+
+  std::size_t add_entry(std::size_t at) {
+    if (get<std::uint32_t>(at) != kDirectoryEntry)
+      fail("{}: the directory of the npz archive is damaged", name_);
+    Entry entry;
+    entry.method = get<std::uint16_t>(at + 10);
+    entry.crc = get<std::uint32_t>(at + 16);
+    entry.packed = get<std::uint32_t>(at + 20);
+    entry.size = get<std::uint32_t>(at + 24);
+    entry.offset = get<std::uint32_t>(at + 42);
+    if (entry.packed == 0xffffffff || entry.size == 0xffffffff || entry.offset == 0xffffffff)
+      fail("{}: an npz archive of 4 GB or more; store the array as .npy", name_);
+    const std::size_t length = get<std::uint16_t>(at + 28);
+    if (at + kEntrySize > bytes_.size() || length > bytes_.size() - at - kEntrySize)
+      fail("{}: an npz archive that was cut off", name_);
+    entry.name.assign(reinterpret_cast<const char*>(bytes_.data()) + at + kEntrySize, length);
+    entries_.push_back(entry);
+    return at + kEntrySize + length + get<std::uint16_t>(at + 30) + get<std::uint16_t>(at + 32);
+  }
+
+  // Grown as bytes come out: a directory that promises too much costs an error, not the memory.
+  std::vector<std::byte> inflated(std::span<const std::byte> packed, const Entry& entry) const {
+    z_stream stream = {};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+    std::vector<std::byte> out;
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
+    stream.avail_in = static_cast<uInt>(packed.size());
+    int status = Z_OK;
+    while (status == Z_OK && out.size() <= entry.size) {
+      const std::size_t before = out.size();
+      try {
+        out.resize(before + std::max<std::size_t>(before, std::size_t{1} << 16));
+      } catch (...) {
+        inflateEnd(&stream);
+        throw;
+      }
+      stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+      stream.avail_out = static_cast<uInt>(out.size() - before);
+      status = inflate(&stream, Z_NO_FLUSH);
+      out.resize(out.size() - stream.avail_out);
+    }
+    inflateEnd(&stream);
+    if (status != Z_STREAM_END) spoilt(entry);
+    return out;
+  }
+
+  std::span<const std::byte> bytes_;
+  const std::string& name_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+NpyArray read_npz(Source source) {
+  const std::string name = source.name();
+  const std::vector<std::byte> bytes = read_all(source);
+  const Archive archive(bytes, name);
+  std::map<std::string, NpyArray> tables;
+  std::string all;
+  for (const Entry& entry : archive.entries()) {
+    if (!entry.name.ends_with(".npy")) continue;
+    const std::string key = entry.name.substr(0, entry.name.size() - 4);
+    const std::vector<std::byte> contents = archive.contents(entry);
+    all += (all.empty() ? "" : ", ") + in_quotes(key);
+    // Others may hold what is not read here, such as texts.
+    if (NpyArray array = read_npy(Source(contents, name + ":" + in_quotes(key))); array.shape.size() >= 2)
+      tables.emplace(key, std::move(array));
+  }
+  if (tables.size() == 1) return std::move(tables.begin()->second);
+  for (const char* usual : {"x", "X", "data", "arr_0"})
+    if (const auto found = tables.find(usual); found != tables.end()) return std::move(found->second);
+  fail(
+      "{}: arrays {}, of which {} have rows and columns; there must be one, or one that is called x, X, data "
+      "or arr_0",
+      name, all.empty() ? "none" : all, tables.size());
+}
+
+}  // namespace filigree
