@@ -211,9 +211,9 @@ CLI::Option* ModelArguments::add_to(CLI::App& app) {
   app.add_option("--layers", layers, "take only the first L layers of a directory [all]")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("L");
-  return app.add_option(
-      "model", path,
-      "model file, directory of a training run, or directory in the official challenge layout");
+  return option_ = app.add_option(
+             "model", path,
+             "model file, directory of a training run, or directory in the official challenge layout");
 }
 
 CLI::Option* DataArguments::add_to(CLI::App& app) {

@@ -72,7 +72,11 @@ struct ModelArguments {
   std::string path;
   Index neurons = 0, layers = 0;
   CLI::Option* add_to(CLI::App& app);  // returns the path's option
+  bool given() const { return option_->count() > 0; }
   Network load() const { return filigree::load(path, neurons, layers); }
+
+ private:
+  CLI::Option* option_ = nullptr;
 };
 
 // Which data set, shared by several commands.

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
@@ -85,7 +87,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
   print_subject(arguments, network, described, curve.rows);
   if (!common.quiet) {
     fmt::print("\n{:>9} {:>10} {:>15} {:>9} {:>12} {:>9}  {}\n", "threshold", "accuracy", "connections/row",
-               "of all", "time", "faster by", "rows that left behind each exit, and at the end");
+               "of all", "time", "speed", "rows that left behind each exit, and at the end");
     for (const ExitPoint& point : curve.points) {
       const Evaluation& e = point.evaluation;
       fmt::print("{:>9g} {:>8.2f} % {:>15} {:>7.1f} % {:>12} {:>8.2f}x  {}\n", point.threshold,
@@ -95,7 +97,9 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
     }
   }
   if (!plot.empty()) {
-    write_exit_plot(plot, curve, fmt::format("early exits of {}", network.describe()));
+    write_exit_plot(plot, curve,
+                    fmt::format("Early exits of {}: error against work",
+                                std::filesystem::path(arguments.model.path).filename().string()));
     print_line(common, "written", plot);
   }
   nlohmann::json points = nlohmann::json::array();
@@ -132,6 +136,9 @@ int run_eval(EvalArguments& arguments, const Context& context) {
     const Part part = choose_part(arguments, network, data);
     evaluation = evaluate(network, data, part, observer, {arguments.exit_threshold});
   }
+  if (!std::isfinite(evaluation.loss))
+    throw Error(fmt::format("{}: the loss is {}: the network gives outputs that are not finite on these rows",
+                            network.describe(), evaluation.loss));
   Index wrong = 0;
   std::string by_class;
   for (std::size_t c = 0; c < evaluation.rows_by_class.size(); ++c) {

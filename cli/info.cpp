@@ -55,7 +55,7 @@ int run_info(InfoArguments& arguments, const Context& context) {
   arguments.common.prepare();
   const Common& common = arguments.common;
   if (arguments.devices) return run_devices(common);
-  if (arguments.model.path.empty()) {
+  if (!arguments.model.given()) {
     print_line(common, "filigree", version());
     print_line(common, "processor", processor_name());
     print_line(common, "SIMD", simd_name());

@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <new>
 #include <string>
 #include <string_view>
@@ -70,7 +72,10 @@ class SignalWatch {
         int signal = 0;
         sigwait(&signals_, &signal);
         stop_.request_stop();
-        sigwait(&signals_, &signal);
+        const timespec tenth{0, 100'000'000};
+        for (int waiting = 0; waiting < 5; waiting = reads_a_pipe() ? waiting + 1 : 0)
+          if (sigtimedwait(&signals_, nullptr, &tenth) > 0) _exit(1);
+        complain("interrupted while waiting for input");
         _exit(1);
       }).detach();
     } catch (
@@ -79,6 +84,15 @@ class SignalWatch {
     }
   }
   std::stop_token token() const { return stop_.get_token(); }
+
+  // Whether the main thread sits in a system call that opens or reads a file: one that takes half a second
+  // waits for somebody else, and nobody asks it to stop.
+  static bool reads_a_pipe() {
+    std::ifstream file(fmt::format("/proc/self/task/{}/syscall", ::getpid()));
+    long call = -1;
+    file >> call;
+    return file && (call == SYS_read || call == SYS_openat);
+  }
 
  private:
   sigset_t signals_{};

@@ -46,6 +46,12 @@ SweepStart start_of(const SweepArguments& arguments, const Data* data) {
   return start;
 }
 
+// An interval from two seeds spans everything: it is said only where it says something.
+std::string with_interval(double mean, double half) {
+  return half > 0 && half < 0.2 ? fmt::format("{:.2f} ± {:.2f} %", 100 * mean, 100 * half)
+                                : fmt::format("{:.2f} %", 100 * mean);
+}
+
 int run_sweep(SweepArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
@@ -74,8 +80,7 @@ int run_sweep(SweepArguments& arguments, const Context& context) {
   for (const SweepMean& m : result.means) {
     if (!common.quiet)
       fmt::print("{:>10} {:>18} {:>18} {:>+10.2f}\n", with_commas(m.connections),
-                 fmt::format("{:.2f} ± {:.2f} %", 100 * m.dense, 100 * m.dense_half),
-                 fmt::format("{:.2f} ± {:.2f} %", 100 * m.sparse, 100 * m.sparse_half),
+                 with_interval(m.dense, m.dense_half), with_interval(m.sparse, m.sparse_half),
                  100 * (m.sparse - m.dense));
     means.push_back({{"connections", m.connections},
                      {"dense", m.dense},

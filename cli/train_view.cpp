@@ -29,6 +29,10 @@ TrainView::~TrainView() {
 TrainObserver TrainView::observer(std::stop_token stop) {
   TrainObserver observer;
   observer.stop = std::move(stop);
+  observer.warning = [this](const std::string& text) {
+    clear();
+    complain("warning: " + text);
+  };
   if (quiet_) return observer;
   observer.step = [this](const StepReport& step) { show(step); };
   observer.epoch = [this](const EpochReport& epoch) { show(epoch); };

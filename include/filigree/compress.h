@@ -88,10 +88,10 @@ TimeCheck check_time(const TimeModel& model, const Network& network, const Data&
 // end the smallest weights go. What is computed does not change at the moment of growth. Options say what the
 // first network is (network, sparsity), and how each stage trains.
 struct Growth {
-  Offset budget = 0;   // connections, never exceeded; a row takes twice as many floating-point operations
-  int stages = 4;      // of growth, after the first network was trained
-  int deepen = 0;      // stages, from the first on, that put a layer behind the last hidden one, too
-  double prune = 0.2;  // share of the weights that go in the end; 0: none
+  Offset budget = 0;  // connections, never exceeded; a row takes twice as many floating-point operations
+  int stages = 4;     // of growth, after the first network was trained
+  int deepen = 0;     // stages, from the first on, that put a layer behind the last hidden one, too
+  double prune = 0;   // share of the weights that go after the last stage; 0: none
   std::function<void(const std::string& stage, const std::vector<Index>& network, Offset connections)> begin =
       {};
 };

@@ -62,6 +62,7 @@ struct TrainObserver {
   std::function<void(const EpochReport&)> epoch = {};
   std::function<void(const StepReport&)> step = {};  // a few times a second
   std::stop_token stop = {};  // the run stops after the step it is in, with a checkpoint
+  std::function<void(const std::string&)> warning = {};  // see Observer
 };
 
 }  // namespace filigree

@@ -12,7 +12,7 @@ namespace filigree {
 
 std::string version();
 std::string processor_name();
-std::string simd_name();  // the instruction set the kernels use here, e.g. "AVX3_DL"
+std::string simd_name();  // the instruction set the kernels use here, e.g. "AVX-512"
 
 // Threads that loops use from here on; 0: every core the process may use.
 void set_threads(int threads);

@@ -113,7 +113,12 @@ ChallengeData load_challenge(const ChallengeInputs& source, bool with_truth, con
     const auto found = find_file(categories_path(source.data, source.neurons, data.network->layers()));
     if (found) {
       // The list is about all images of the file; a run of the first few is checked against its part of it.
-      std::vector<Index> all = read_categories(*found, source.inputs ? kMaxImages : data.images.rows);
+      std::vector<Index> all = read_categories(*found, kMaxImages);
+      if (!source.inputs && !all.empty() && all.back() >= data.images.rows)
+        fail(
+            "{}: lists image {}, but there are only {}; if that is a part of the images on purpose, say "
+            "--inputs {}",
+            found->string(), all.back() + 1, data.images.rows, data.images.rows);
       std::erase_if(all, [&](Index row) { return row >= data.images.rows; });
       data.truth = std::move(all);
     }

@@ -10,6 +10,8 @@ namespace filigree {
 
 namespace {
 
+constexpr Index kMostClasses = 65536;
+
 std::string with_commas(Index number) {
   const std::string digits = std::to_string(number);
   std::string text;
@@ -47,7 +49,9 @@ std::string Data::describe() const {
 }
 
 Data load_data(const DataOptions& options, const Observer& observer) {
-  return Data(std::make_shared<Data::Impl>(Data::Impl{load_dataset(options, observer), options}));
+  Data::Impl impl{load_dataset(options, observer), options};
+  impl.options.source = absolute_source(options.source);
+  return Data(std::make_shared<Data::Impl>(std::move(impl)));
 }
 
 Data make_data(std::span<const float> values, std::span<const Index> labels, Index features) {
@@ -61,7 +65,8 @@ Data make_data(std::span<const float> values, std::span<const Index> labels, Ind
       fail("feature {} of row {} is {}", i % static_cast<std::size_t>(features),
            i / static_cast<std::size_t>(features), values[i]);
   for (std::size_t r = 0; r < labels.size(); ++r)
-    if (labels[r] < 0) fail("label of row {} is {}, but labels are 0, 1, …", r, labels[r]);
+    if (labels[r] < 0 || labels[r] >= kMostClasses)
+      fail("label of row {} is {}, but labels are 0, 1, … up to {}", r, labels[r], kMostClasses - 1);
   Data::Impl impl;
   Dataset& set = impl.dataset;
   set.name = "data in memory";

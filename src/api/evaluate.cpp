@@ -139,9 +139,6 @@ class Scores {
     const auto total = static_cast<double>(result_.rows);
     result_.accuracy = static_cast<double>(right_rows_) / total;
     result_.loss = loss_ / total;
-    if (!std::isfinite(result_.loss))
-      fail("{}: the loss is {}: outputs of some row are not finite, or too large for it", network_.describe(),
-           result_.loss);
     result_.connections_per_row = static_cast<double>(work_.connections) / total;
     result_.rows_by_exit = std::move(work_.rows_by_exit);
     return std::move(result_);

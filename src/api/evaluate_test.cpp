@@ -64,7 +64,7 @@ TEST(Data, RefusesArraysThatDoNotFit) {
   EXPECT_THROW(make_data(values, two, 0), std::invalid_argument);
   EXPECT_THROW(make_data({}, {}, 1), std::invalid_argument);
   EXPECT_EQ(error_of([&] { make_data(values, negative, 1); }),
-            "label of row 1 is -1, but labels are 0, 1, …");
+            "label of row 1 is -1, but labels are 0, 1, … up to 65535");
   const std::vector<float> odd{1, 2, 3, -INFINITY};
   EXPECT_EQ(error_of([&] { make_data(odd, two, 2); }), "feature 1 of row 1 is -inf");
 }

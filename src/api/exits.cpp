@@ -46,10 +46,11 @@ ExitCurve exit_curve(const Network& network, const Data& data, std::vector<doubl
 void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, const std::string& title) {
   Plot plot;
   plot.title = title;
+  plot.even = true;
   plot.x_name = "connections computed for a row, on average";
   plot.y_name = "error, %";
-  PlotLine line{"threshold " + fmt::format("{:g} to {:g}", curve.points.front().threshold,
-                                           curve.points.back().threshold),
+  PlotLine line{fmt::format("thresholds {:g} to {:g}, 95 % intervals", curve.points.front().threshold,
+                            curve.points.back().threshold),
                 "#1f6f8b",
                 {}};
   const double half_a_row = 0.5 / static_cast<double>(curve.rows);
@@ -58,6 +59,7 @@ void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, 
     const double half = 1.96 * std::sqrt(error * (1 - error) / static_cast<double>(curve.rows));
     line.points.push_back(
         error_point(point.evaluation.connections_per_row, point.evaluation.accuracy, half, half_a_row));
+    line.points.back().label = fmt::format("{:g}", point.threshold);
   }
   plot.lines.push_back(std::move(line));
   write_file(path, to_svg(plot));

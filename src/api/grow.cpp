@@ -13,6 +13,7 @@
 #include "filigree/compress.h"
 #include "filigree/runtime.h"
 #include "io/atomic_file.h"
+#include "io/directory_lock.h"
 #include "io/source.h"
 #include "train/grow.h"
 #include "train/start.h"
@@ -154,6 +155,7 @@ TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growt
     fail("{}: holds a run already; resume that one, or choose another directory", directory.path.string());
   check_growth(data, options, growth, directory);
   if (!directory.resume) make_directory(directory.path);
+  const auto lock = lock_directory(directory.path);
   Growth noted = growth;
   noted.begin = [&](const std::string& stage, const std::vector<Index>& network, Offset connections) {
     if (!std::filesystem::exists(directory.path / kGrowth)) {

@@ -5,12 +5,25 @@
 #include "api/network_impl.h"
 #include "base/error.h"
 #include "compile/merge_neurons.h"
+#include "io/challenge_files.h"
 #include "network/challenge.h"
 #include "network/model_file.h"
 
 namespace filigree {
 
 namespace {
+
+// The neurons of the only network that a directory in the official layout holds.
+Index only_size(const std::filesystem::path& directory) {
+  const std::vector<Index> sizes = challenge_sizes(directory);
+  if (sizes.size() == 1) return sizes.front();
+  if (sizes.empty())
+    fail(
+        "{}: neither a model.safetensors nor layers of a challenge (neuronN/nN-l1.tsv) are in this directory",
+        directory.string());
+  throw std::invalid_argument(fmt::format("{}: holds networks of {} neurons; choose one by --neurons",
+                                          directory.string(), fmt::join(sizes, ", ")));
+}
 
 Network wrap(std::shared_ptr<const LayerSource> source) {
   return Network(std::make_shared<Network::Impl>(Network::Impl{std::move(source), {}, {}, {}}));
@@ -116,9 +129,7 @@ Network load(const std::filesystem::path& path, Index neurons, Index layers) {
   if (std::filesystem::is_directory(path)) {
     if (neurons == 0 && std::filesystem::exists(path / "model.safetensors"))  // of a training run
       return load(path / "model.safetensors");
-    if (neurons == 0)
-      throw std::invalid_argument(
-          fmt::format("{} is a directory: say how many neurons its layers have", path.string()));
+    if (neurons == 0) neurons = only_size(path);
     return wrap(std::make_shared<ChallengeFiles>(path, neurons, layers));
   }
   if (neurons != 0 || layers != 0)

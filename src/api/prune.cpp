@@ -12,6 +12,7 @@
 #include "filigree/plan.h"
 #include "filigree/runtime.h"
 #include "io/atomic_file.h"
+#include "io/directory_lock.h"
 #include "io/source.h"
 #include "train/start.h"
 #include "train/trainer.h"
@@ -63,11 +64,6 @@ void check_free(const std::filesystem::path& path) {
   for (const char* name : {kCheckpoint, kLottery})
     if (std::filesystem::exists(path / name))
       fail("{}: holds a run already; resume that one, or choose another directory", path.string());
-}
-
-void begin_directory(const Network& network, const std::filesystem::path& path) {
-  make_directory(path);
-  save(network, path / kOriginal);
 }
 
 // Writes down how a lottery was begun once it has: nothing is left of one that cannot be.
@@ -128,7 +124,12 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
     [[maybe_unused]] const Trainer fits(data.impl().dataset,
                                         start_from(to_model(network), data.impl().dataset, checked));
   }
-  if (!directory.resume) begin_directory(network, path);
+  make_directory(path);
+  const auto lock = lock_directory(path);
+  if (!directory.resume) {
+    check_free(path);  // another process may have been quicker
+    save(network, path / kOriginal);
+  }
   std::optional<TimeModel> model;
   if (options.training.time_weight > 0) {
     model = time_model_for(directory.resume ? path / kTimeModel : options.time_model, options.rows, data,

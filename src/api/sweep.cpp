@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "filigree/runtime.h"
 #include "io/atomic_file.h"
+#include "io/directory_lock.h"
 #include "io/source.h"
 #include "report/plot.h"
 #include "train/topology.h"
@@ -126,24 +127,23 @@ std::string sentence_of(const SweepResult& result, const std::string& data) {
   const std::vector<SweepMean>& means = result.means;
   const auto lead = [](const SweepMean& m) { return 100 * (m.sparse - m.dense); };
   const auto most = std::ranges::max_element(means, {}, lead);
-  std::string best =
-      fmt::format("its lead is largest, {:.2f} points, at {} weights", lead(*most), most->connections);
-  // From where on the difference is within the intervals.
-  std::size_t even = means.size();
-  while (even > 0 && std::fabs(means[even - 1].sparse - means[even - 1].dense) <=
-                         std::hypot(means[even - 1].dense_half, means[even - 1].sparse_half))
-    --even;
-  best += even < means.size() ? fmt::format("; from {} on the difference is within the 95 % intervals",
-                                            means[even].connections)
-                              : "";
+  const auto ahead = std::ranges::count_if(means, [&](const SweepMean& m) { return lead(m) > 0; });
+  const auto clear = std::ranges::count_if(means, [&](const SweepMean& m) {
+    return m.sparse - m.dense > std::hypot(m.dense_half, m.sparse_half);
+  });
+  if (ahead == 0)
+    return fmt::format("On {} the large sparse network is not ahead at any of the {} budgets.", data,
+                       means.size());
+  std::string text = fmt::format(
+      "On {} the large sparse network is ahead on average at {} of {} budgets{}, most at {} weights ({:.2f} "
+      "points)",
+      data, ahead, means.size(),
+      most->dense_half + most->sparse_half > 0 ? fmt::format(", by more than the 95 % intervals at {}", clear)
+                                               : "",
+      most->connections, lead(*most));
   if (result.crossing)
-    return fmt::format("On {} the large sparse network stops winning at about {:.2g} weights; {}.", data,
-                       *result.crossing, best);
-  if (lead(means.back()) > 0)
-    return fmt::format("On {} the large sparse network wins up to the largest budget, {} weights; {}.", data,
-                       means.back().connections, best);
-  return fmt::format("On {} the large sparse network does not win at any budget up to {} weights.", data,
-                     means.back().connections);
+    text += fmt::format("; from about {:.2g} weights on the dense ones are ahead", *result.crossing);
+  return text + ".";
 }
 
 SweepResult summary(std::vector<SweepPoint> points, const std::string& data) {
@@ -180,7 +180,7 @@ Plot plot_of(const SweepResult& result, const SweepOptions& options, const std::
   plot.lines = {std::move(dense), std::move(sparse)};
   if (result.crossing) {
     plot.mark = *result.crossing;
-    plot.mark_name = "sparse stops winning";
+    plot.mark_name = "dense ahead from here on";
   }
   return plot;
 }
@@ -236,6 +236,7 @@ SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirect
   const std::vector<SweepPoint> plan = planned(options);
   for (const SweepPoint& point : plan) training_of(point, options);
   make_directory(directory.path);
+  const auto lock = lock_directory(directory.path);
   const std::filesystem::path csv = directory.path / kCsv;
   if (!directory.resume && std::filesystem::exists(csv))
     fail("{}: holds a sweep already; resume that one, or choose another directory", directory.path.string());

@@ -100,6 +100,7 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
   std::iota(network.input_of.begin(), network.input_of.end(), 0);
 
   MergeSweep sweep(source.inputs());
+  Offset zeros = 0;  // connections that are stored, but carry nothing
   const Index layers = source.layers();
   const auto batch = static_cast<Index>(4 * threads());  // layers in memory at a time
   std::vector<Layer> original(static_cast<std::size_t>(batch));
@@ -134,6 +135,7 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
     });
     for (std::size_t i = 0; i < count; ++i) {
       network.original_connections += original[i].weights.nnz();
+      zeros += std::ranges::count(original[i].weights.value, 0.0f);
       // A constant neuron is not at the cap, whatever the neurons that remain are.
       if (std::ranges::any_of(sweep.neuron(), [](Index n) { return n < 0; }))
         facts[i].saturation_stays = false;
@@ -146,7 +148,8 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
   network.output_of = sweep.neuron();
   network.output_constant = sweep.constant();
   network.biases_changed = sweep.biases_changed();
-  const Offset removed = network.original_connections - network.connections();
+  const Offset removed = network.original_connections - zeros - network.connections();
+  network.passes.push_back({"remove weights of zero", 0, zeros});
   network.passes.push_back({"merge duplicate neurons", sweep.merged_neurons(), removed});
   network.passes.push_back({"fold constant neurons", sweep.constant_neurons(), 0});
   network.passes.push_back(drop_unread_neurons(network));

@@ -219,7 +219,8 @@ std::string test_text(const Model& wide, const std::string& name, const std::str
   }
   std::string code = fmt::format(
       "// Compares {0} with the network it was written from: 0 if they agree.\n"
-      "#include \"{0}\"\n\n#include <cmath>\n#include <cstdio>\n\nnamespace {{\n",
+      "// Includes the network: compile and run this file alone.\n#include \"{0}\"\n\n#include "
+      "<cmath>\n#include <cstdio>\n\nnamespace {{\n",
       source_name);
   write_floats(code, "given", inputs);
   write_floats(code, "expected", expected);
@@ -289,11 +290,11 @@ ExportedCode export_cpp(const Model& model, const std::string& name, const std::
                  "}}  // namespace\n\nextern \"C\" void {}(const float* inputs, float* outputs) {{\n", name);
   if (!folds)
     fmt::format_to(Out(code),
-                   "  float x[{0}];\n"
+                   "  static thread_local float x[{0}];  // not on the stack, which may be small\n"
                    "  for (int i = 0; i < {0}; ++i) x[i] = (inputs[i] - mean[i]) * scale[i];\n",
                    wide.inputs());
-  if (layers.size() > 1) fmt::format_to(Out(code), "  float a[{}];\n", widest);
-  if (layers.size() > 2) fmt::format_to(Out(code), "  float b[{}];\n", widest);
+  if (layers.size() > 1) fmt::format_to(Out(code), "  static thread_local float a[{}];\n", widest);
+  if (layers.size() > 2) fmt::format_to(Out(code), "  static thread_local float b[{}];\n", widest);
   for (std::size_t l = 0; l < layers.size(); ++l)
     fmt::format_to(Out(code), "  layer{}({}, {});\n", l,
                    l == 0       ? (folds ? "inputs" : "x")

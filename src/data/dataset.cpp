@@ -5,7 +5,9 @@
 #include <array>
 #include <cassert>
 #include <charconv>
+#include <filesystem>
 #include <limits>
+#include <stdexcept>
 #include <string_view>
 
 #include "base/error.h"
@@ -18,17 +20,18 @@ namespace {
 struct Scheme {
   std::string_view name, form;
   std::size_t names, more_names;  // how many may follow the colon: the one or the other
+  bool names_files;               // or a number of rows
   Dataset (*load)(Names names, const DataOptions& options, const Observer& observer);
 };
 
 constexpr std::array kSchemes = {
-    Scheme{"mnist", "mnist:DIR", 0, 1, load_mnist},  // with none it says where to get the files
-    Scheme{"fashion", "fashion[:DIR]", 0, 1, load_fashion},
-    Scheme{"idx", "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]", 2, 4, load_idx},
-    Scheme{"csv", "csv:FILE[,TEST_FILE]", 1, 2, load_csv},
-    Scheme{"libsvm", "libsvm:FILE[,TEST_FILE]", 1, 2, load_libsvm},
-    Scheme{"digits", "digits[:TRAIN_ROWS]", 0, 1, load_digits},
-    Scheme{"contexts", "contexts[:TRAIN_ROWS]", 0, 1, load_contexts},
+    Scheme{"mnist", "mnist:DIR", 0, 1, true, load_mnist},  // with none it says where to get the files
+    Scheme{"fashion", "fashion[:DIR]", 0, 1, true, load_fashion},
+    Scheme{"idx", "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]", 2, 4, true, load_idx},
+    Scheme{"csv", "csv:FILE[,TEST_FILE]", 1, 2, true, load_csv},
+    Scheme{"libsvm", "libsvm:FILE[,TEST_FILE]", 1, 2, true, load_libsvm},
+    Scheme{"digits", "digits[:TRAIN_ROWS]", 0, 1, false, load_digits},
+    Scheme{"contexts", "contexts[:TRAIN_ROWS]", 0, 1, false, load_contexts},
 };
 
 const Scheme& find_scheme(std::string_view source) {
@@ -37,19 +40,26 @@ const Scheme& find_scheme(std::string_view source) {
   if (found == kSchemes.end()) {
     std::string forms;
     for (const Scheme& scheme : kSchemes) forms.append(forms.empty() ? "" : ", ").append(scheme.form);
-    fail("{} names no data set; these are known: {}", in_quotes(source), forms);
+    throw std::invalid_argument(
+        fmt::format("{} names no data set; these are known: {}", in_quotes(source), forms));
   }
   return *found;
 }
 
-// What stands between the commas after the colon; none where nothing follows it.
+// What stands between the commas after the colon; none where nothing follows it. \\, is a comma in a name.
 std::vector<std::string> split_names(std::string_view source) {
   std::vector<std::string> names;
-  std::string_view rest = source.substr(std::min(source.find(':'), source.size()));
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    names.emplace_back(rest.substr(0, rest.find(',')));
-    rest.remove_prefix(names.back().size());
+  const std::size_t colon = source.find(':');
+  if (colon == std::string_view::npos) return names;
+  names.emplace_back();
+  for (std::size_t i = colon + 1; i < source.size(); ++i) {
+    if (source[i] == '\\' && i + 1 < source.size() && source[i + 1] == ',') {
+      names.back() += source[++i];
+    } else if (source[i] == ',') {
+      names.emplace_back();
+    } else {
+      names.back() += source[i];
+    }
   }
   if (names.size() == 1 && names.front().empty()) names.clear();
   return names;
@@ -68,20 +78,35 @@ Index rows_named(Names train_rows, std::string_view scheme, Index otherwise) {
   Index rows = 0;
   const auto [stop, status] = std::from_chars(text.data(), end, rows);
   if (status != std::errc() || stop != end || rows < 1)
-    fail("{} training rows of {}, but that is a whole number from 1 to {}", in_quotes(text), scheme,
-         std::numeric_limits<Index>::max());
+    throw std::invalid_argument(fmt::format("{} training rows of {}, but that is a whole number from 1 to {}",
+                                            in_quotes(text), scheme, std::numeric_limits<Index>::max()));
   return rows;
+}
+
+std::string absolute_source(const std::string& source) {
+  const Scheme& scheme = find_scheme(source);
+  const std::vector<std::string> names = split_names(source);
+  if (!scheme.names_files || names.empty()) return source;
+  std::string result(scheme.name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    result += i == 0 ? ':' : ',';
+    for (const char c : std::filesystem::absolute(names[i]).lexically_normal().string())
+      result += c == ',' ? "\\," : std::string(1, c);
+  }
+  return result;
 }
 
 Dataset load_dataset(const DataOptions& options, const Observer& observer) {
   if (!(options.test_share >= 0 && options.test_share < 1)) {
-    fail("a test share of {}, but it is at least 0 and below 1", options.test_share);
+    throw std::invalid_argument(
+        fmt::format("a test share of {}, but it is at least 0 and below 1", options.test_share));
   }
   const Scheme& scheme = find_scheme(options.source);
   const std::vector<std::string> names = split_names(options.source);
   if ((names.size() != scheme.names && names.size() != scheme.more_names) ||
       std::ranges::count(names, "") != 0) {
-    fail("{} is not of the form {}", in_quotes(options.source), scheme.form);
+    throw std::invalid_argument(
+        fmt::format("{} is not of the form {}", in_quotes(options.source), scheme.form));
   }
   observer.check_stop();
   Dataset set = scheme.load(names, options, observer);

@@ -44,6 +44,9 @@ struct Dataset {
 // Reads, checks and splits what `options.source` names. Errors name file, line and numbers.
 Dataset load_dataset(const DataOptions& options, const Observer& observer);
 
+// The same source, with the names of its files from the root on: a run can then be resumed from anywhere.
+std::string absolute_source(const std::string& source);
+
 // What is done to each feature before the first layer: (x - mean) * scale. One value for all or one per
 // feature; both empty: nothing.
 struct InputScaling {

@@ -33,6 +33,10 @@ std::optional<std::uint64_t> range_start(CURL* handle) {
   return error == std::errc() ? std::optional(start) : std::nullopt;
 }
 
+std::uint64_t limit(const Expected& expected) {
+  return expected.bytes > 0 ? expected.bytes : expected.most;
+}
+
 // One request. The callbacks run inside libcurl, which no exception may cross: the first is kept here.
 struct Transfer {
   CURL* handle;
@@ -68,7 +72,7 @@ struct Transfer {
     if (!begun) begin();
     if (other_range) return 0;
     if (!wanted) return bytes.size();  // the text of an error page
-    too_long = expected.bytes > 0 && part.size() + bytes.size() > expected.bytes;
+    too_long = part.size() + bytes.size() > limit(expected);
     if (too_long) return 0;
     part.append(bytes);
     return bytes.size();
@@ -130,6 +134,7 @@ std::string transfer(const std::string& url, PartFile& part, const Expected& exp
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(handle, CURLOPT_MAXREDIRS, 10L);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, times.connect);
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT, times.total);
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, times.stalled);
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);  // time-outs without SIGALRM: there are other threads
@@ -150,7 +155,7 @@ std::string transfer(const std::string& url, PartFile& part, const Expected& exp
   if (state.too_long) {
     part.clear();
     return fmt::format("{}: more than the expected {} bytes; what came has been deleted", url,
-                       expected.bytes);
+                       limit(expected));
   }
   if (state.other_range)
     return fmt::format("{}: the server sent another part of the file than the one from byte {}", url,

@@ -13,7 +13,8 @@ namespace filigree {
 
 // What a file must be once it is complete.
 struct Expected {
-  std::uint64_t bytes = 0;  // as transferred; 0: not known
+  std::uint64_t bytes = 0;                      // as transferred; 0: not known
+  std::uint64_t most = std::uint64_t{1} << 30;  // bytes that are taken at the most, where it is not known
   Hash hash = Hash::md5;
   std::string checksum = {};  // of the contents, see checksum_of_contents; empty: not known
 };
@@ -23,8 +24,9 @@ std::string fault_of(const std::filesystem::path& path, const Expected& expected
                      const Observer& observer = {});
 
 struct DownloadTimes {
-  long connect = 20;  // seconds to reach the server
-  long stalled = 30;  // seconds without a byte before giving up
+  long connect = 20;      // seconds to reach the server
+  long stalled = 30;      // seconds without a byte before giving up
+  long total = 6 * 3600;  // seconds for one file
 };
 
 // Fetches from the first of the `urls` that works. The bytes gather in PATH.part, which a stop, a lost

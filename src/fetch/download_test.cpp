@@ -3,7 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <zlib.h>
+
+#include <csignal>
 
 #include "fetch/part_file.h"
 #include "fetch/test_server.h"
@@ -253,13 +256,33 @@ TEST_F(Download, StopsWhenAskedToAndResumes) {
   EXPECT_THAT(server_.requests(), ElementsAre("/file", "/file from 50000"));
 }
 
-TEST_F(Download, ReportsAFullDisk) {
-  std::filesystem::create_symlink("/dev/full", part());
+TEST_F(Download, DoesNotFollowALink) {
+  put_file(directory_ / "precious", "mine");
+  std::filesystem::create_symlink(directory_ / "precious", part());
   server_.put("file", {.body = text_});
-  EXPECT_THAT(error_of([&] {
-                fetch({server_.url("file"), server_.url("file")});
-              }),
-              AllOf(HasSubstr("file.part"), HasSubstr("No space left")));
+  EXPECT_THAT(error_of([&] { fetch({server_.url("file")}); }), HasSubstr("symbolic link"));
+  EXPECT_EQ(file_content(directory_ / "precious"), "mine");
+}
+
+TEST_F(Download, TakesNoMoreThanItMay) {
+  server_.put("file", {.body = text_});
+  expected_.most = 1000;
+  EXPECT_THAT(error_of([&] { fetch({server_.url("file")}); }),
+              HasSubstr("more than the expected 1000 bytes"));
+  EXPECT_FALSE(std::filesystem::exists(part()));
+}
+
+TEST_F(Download, ReportsAFullDisk) {
+  // A limit on the size of files stands in for the end of a disk: writes fail as they do there.
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small = {100'000, before.rlim_max};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  server_.put("file", {.body = text_});
+  const std::string error = error_of([&] { fetch({server_.url("file"), server_.url("file")}); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_THAT(error, AllOf(HasSubstr("file.part"), HasSubstr("File too large")));
   EXPECT_EQ(server_.requests().size(), 1u);  // another mirror would not help
 }
 

@@ -22,7 +22,8 @@ struct RemoteSet {
 };
 
 RemoteFile with_md5(const char* name, const char* md5) {
-  return {name, {.hash = Hash::md5, .checksum = md5}};
+  constexpr std::uint64_t kMost = std::uint64_t{64} << 20;  // the largest has 26 MB
+  return {name, {.most = kMost, .hash = Hash::md5, .checksum = md5}};
 }
 
 RemoteSet remote_set(const std::string& name) {
@@ -34,8 +35,9 @@ RemoteSet remote_set(const std::string& name) {
              with_md5("t10k-images-idx3-ubyte.gz", "2646ac647ad5339dbf082846283269ea"),
              with_md5("t10k-labels-idx1-ubyte.gz", "27ae3e4e09519cfbb04c329615203637")},
             "mnist:%"};
-  if (name == "fashion")  // its home has no HTTPS: the checksums protect
-    return {{"http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"},
+  if (name == "fashion")  // its own server has no HTTPS: it comes last, and the checksums protect
+    return {{"https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+             "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"},
             {with_md5("train-images-idx3-ubyte.gz", "f4a8712d7a061bf5bd6d2ca38dc4d50a"),
              with_md5("train-labels-idx1-ubyte.gz", "9018921c3c673c538a1fc5bad174d6f9"),
              with_md5("t10k-images-idx3-ubyte.gz", "8181f5470baa50b63fa0f6fddb340f0a"),

@@ -12,7 +12,8 @@
 namespace filigree {
 
 PartFile::PartFile(const std::filesystem::path& target) : target_(target), name_(target.string() + ".part") {
-  file_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  file_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file_ < 0 && errno == ELOOP) fail("{}: is a symbolic link; remove it", name_);
   if (file_ < 0) fail("{}: cannot write: {}", name_, system_message(errno));
   // The lock could be of a file that its owner has just renamed away: then it is not ours to write.
   struct stat opened = {}, named = {};

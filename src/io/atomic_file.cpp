@@ -74,7 +74,8 @@ struct AtomicFile::State {
     }
     // Through a link the file it leads to is replaced, not the link.
     std::error_code ignored;
-    if (exists) target = std::filesystem::canonical(target, ignored);
+    if (exists || std::filesystem::is_symlink(target, ignored))
+      target = std::filesystem::weakly_canonical(target, ignored);
     if (ignored) target = name;
     static std::atomic<unsigned> counter = 0;
     do {

@@ -46,6 +46,7 @@ std::vector<Index> read_categories(Source source, Index rows) {
       found.emplace_back(parse_number(split_fields(line).front(), field, source.name(), lines), lines);
     }
   }
+  if (blocks.cut_off()) fail_cut_off(source.name(), lines);
   if (found.empty()) fail_empty(source.name());
   std::sort(found.begin(), found.end());
   std::vector<Index> categories;
@@ -72,6 +73,25 @@ void write_categories(const std::filesystem::path& path, std::span<const Index> 
 
 std::filesystem::path layer_path(const std::filesystem::path& directory, Index neurons, Index layer) {
   return directory / fmt::format("neuron{}", neurons) / fmt::format("n{}-l{}.tsv", neurons, layer);
+}
+
+std::vector<Index> challenge_sizes(const std::filesystem::path& directory) {
+  std::vector<Index> sizes;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    constexpr std::string_view kStart = "neuron";
+    Index neurons = 0;
+    const auto [end, status] =
+        name.starts_with(kStart)
+            ? std::from_chars(name.data() + kStart.size(), name.data() + name.size(), neurons)
+            : std::from_chars_result{name.data(), std::errc::invalid_argument};
+    if (status == std::errc() && end == name.data() + name.size() && neurons > 0 &&
+        find_file(layer_path(directory, neurons, 1)))
+      sizes.push_back(neurons);
+  }
+  std::ranges::sort(sizes);
+  return sizes;
 }
 
 std::filesystem::path images_path(const std::filesystem::path& directory, Index pixels) {

@@ -43,6 +43,8 @@ void write_categories(const std::filesystem::path& path, std::span<const Index> 
 
 // Official names below a directory; `layer` counts from 1.
 std::filesystem::path layer_path(const std::filesystem::path& directory, Index neurons, Index layer);
+// The sizes of the networks in a directory: N where neuronN holds a first layer, ascending.
+std::vector<Index> challenge_sizes(const std::filesystem::path& directory);
 std::filesystem::path images_path(const std::filesystem::path& directory, Index pixels);
 std::filesystem::path categories_path(const std::filesystem::path& directory, Index neurons, Index layers);
 

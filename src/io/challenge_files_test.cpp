@@ -40,9 +40,7 @@ TEST(ReadLayer, RowsAreOutputsAndColumnsInputs) {
 
 TEST(ReadLayer, AcceptsEveryHarmlessForm) {
   for (const std::string_view text : {
-           "1\t1\t0.5\n4\t1\t0.5\n2\t3\t-2",                           // no last newline
            "1\t1\t0.5\r\n4\t1\t0.5\r\n2\t3\t-2\r\n",                   // CRLF
-           "1\t1\t0.5\r\n4\t1\t0.5\r\n2\t3\t-2\r",                     // CR, then the end
            "1 1 0.5\n  4  1\t 0.5 \n2\t3 -2\t\n",                      // spaces
            "1\t1\t0.5\n4\t1\t0.5\n2\t3\t-2\n\n \r\n\t\n",              // blank lines at the end
            "2\t3\t-2\n4\t1\t0.5\n1\t1\t0.5\n",                         // unsorted outputs
@@ -75,8 +73,14 @@ TEST(ReadLayer, FindsLinesAcrossAllBlockBoundaries) {
   }
   ASSERT_GT(text.size(), std::size_t{1} << 20);
   EXPECT_TRUE(layer_of(text, 512) == expected);
-  text.pop_back();
-  EXPECT_TRUE(layer_of(text, 512) == expected);
+}
+
+TEST(ReadLayer, RefusesAFileThatWasCutOff) {
+  const std::string whole = "1\t1\t6.250000e-02\n4\t1\t6.250000e-02\n";
+  EXPECT_EQ(layer_of(whole, 4).nnz(), 2);
+  // Cut inside its last number, which then is another number: 6.25.
+  EXPECT_EQ(error_of([&] { layer_of(whole.substr(0, whole.size() - 9), 4); }),
+            "file:2: the file ends in the middle of this line, without a newline: it was cut off");
 }
 
 TEST(ReadLayer, NumbersOfAnyLengthAreReadInFull) {

@@ -99,6 +99,11 @@ bool is_header(const std::vector<std::string_view>& fields) {
   return name;
 }
 
+// A line that names the label's column is a header, whatever else it holds.
+bool names_label(const std::vector<std::string_view>& fields, std::string_view label_column) {
+  return !label_column.empty() && !is_number(label_column) && std::ranges::count(fields, label_column) > 0;
+}
+
 std::size_t find_label(const std::vector<std::string_view>& fields, bool header, std::string_view wanted,
                        const std::string& name, Offset line) {
   std::size_t number = 0;
@@ -208,7 +213,7 @@ CsvTable read_csv(Source source, std::string_view label_column, const Observer& 
       if (is_blank(text)) continue;
       const auto fields = split(text);
       if (columns.count == 0) {
-        const bool header = is_header(fields);
+        const bool header = is_header(fields) || names_label(fields, label_column);
         columns = find_columns(fields, header, label_column, source.name(), line);
         row.resize(columns.label == kNone ? columns.count : columns.count - 1);
         table.features = static_cast<Index>(row.size());

@@ -87,11 +87,15 @@ WatchedBlocks::WatchedBlocks(Source& source, const Observer& observer)
     : blocks_(source, kLongestLine),
       observer_(observer),
       stage_("reading " + source.name()),
+      name_(source.name()),
       total_(static_cast<double>(source.size().value_or(0))) {}
 
 std::string_view WatchedBlocks::next(Offset lines_before) {
   observer_.check_stop();
   const std::string_view block = blocks_.next(lines_before);
+  if (block.empty() && blocks_.cut_off())
+    observer_.warn(fmt::format("{}:{}: the last line does not end in a newline: was the file cut off?", name_,
+                               lines_before));
   done_ += static_cast<double>(block.size());
   const double total = total_ == 0 ? done_ : total_;
   observer_.report(stage_, std::min(done_, total), total, "bytes");  // a newline may have been added

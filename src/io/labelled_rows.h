@@ -49,7 +49,7 @@ class WatchedBlocks {
  private:
   LineBlocks blocks_;
   const Observer& observer_;
-  std::string stage_;
+  std::string stage_, name_;
   double done_ = 0;
   double total_ = 0;  // of a compressed source, as far as it is known
 };

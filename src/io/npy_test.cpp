@@ -87,8 +87,10 @@ TEST(Npy, RefusesHeadersThatMakeNoSense) {
   EXPECT_NE(refusal(npy("{'descr': '<f4", "")), "");
   EXPECT_NE(refusal(npy("{'shape': (1, 2", "")), "");
   EXPECT_NE(refusal(npy("{'shape': (1), } junk", "")), "");
-  EXPECT_EQ(refusal(npy("{'descr': '<i8'}", "")),
-            "file: elements of type \"<i8\", but only uint8 (|u1), float32 (<f4) and float64 (<f8) are read");
+  EXPECT_EQ(
+      refusal(npy("{'descr': '<c8'}", "")),
+      "file: elements of type \"<c8\", but only booleans, integers, float32 (<f4) and float64 (<f8) in this "
+      "machine's byte order are read");
   EXPECT_NE(refusal(npy("{'descr': '>f4'}", "")), "");
   EXPECT_EQ(refusal(npy("{'shape': (1, 1, 1, 1, 1, 1, 1, 1, 1)}", "")), "file: more than 8 dimensions");
   const std::string huge = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}";

@@ -128,6 +128,11 @@ class GzipDecoder final : public Decoder {
     while (filled < out.size()) {
       if (stream_.avail_in == 0) refill();
       if (member_ended_) {
+        // Tapes and some tools fill up with zeros behind the last member.
+        while (stream_.avail_in > 0 && *stream_.next_in == 0) {
+          ++stream_.next_in;
+          if (--stream_.avail_in == 0) refill();
+        }
         if (stream_.avail_in == 0) break;
         inflateReset(&stream_);  // a gzip file may be several, one after another
         member_ended_ = false;
@@ -257,7 +262,8 @@ std::vector<std::byte> read_all(Source& source, std::size_t most) {
     const auto room = std::span(bytes).subspan(size);
     const std::size_t got = source.read(room);
     size += got;
-    if (size > most) fail("{}: more than {} bytes", source.name(), most);
+    if (size > most)
+      fail("{}: more than {} bytes, which is more than is read into memory at once", source.name(), most);
     if (got < room.size()) {
       bytes.resize(size);
       return bytes;

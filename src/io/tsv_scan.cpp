@@ -58,7 +58,10 @@ std::string_view LineBlocks::next(Offset lines_before) {
       end_ += got;
     }
     if (end_ == 0) return {};
-    if (at_end_ && buffer_[end_ - 1] != '\n') buffer_[end_++] = '\n';
+    if (at_end_ && buffer_[end_ - 1] != '\n') {
+      buffer_[end_++] = '\n';
+      cut_off_ = true;
+    }
     const std::size_t newline = std::string_view(buffer_.data(), end_).rfind('\n');
     if (newline != std::string_view::npos) {
       begin_ = newline + 1;
@@ -69,6 +72,10 @@ std::string_view LineBlocks::next(Offset lines_before) {
            lines_before + 1, longest_line_);
     buffer_.resize(std::min(2 * size, longest_line_) + 1 + kSlack);
   }
+}
+
+void fail_cut_off(const std::string& name, Offset line) {
+  fail("{}:{}: the file ends in the middle of this line, without a newline: it was cut off", name, line);
 }
 
 std::string_view first_line(std::string_view lines) {

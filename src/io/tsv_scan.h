@@ -27,13 +27,15 @@ class LineBlocks {
   // The next lines; the block ends with '\n' even if the file does not, and is empty after the last line.
   // `lines_before` is for the message about a line that fits no block.
   std::string_view next(Offset lines_before);
+  // After the last block: the file ended in the middle of a line, as one does that was cut off.
+  bool cut_off() const { return cut_off_; }
 
  private:
   Source& source_;
   std::size_t longest_line_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // bytes read but not yet handed out
-  bool at_end_ = false;
+  bool at_end_ = false, cut_off_ = false;
 };
 
 // What a 1-based number in a line means and how far it may go.
@@ -132,6 +134,9 @@ inline bool scan_value(const char*& cursor, const char* end, float& value) {
   return true;
 }
 
+// "file:311: the file ends in the middle of this line"
+[[noreturn]] void fail_cut_off(const std::string& name, Offset line);
+
 // Calls take(first, second, value) for each line; returns how many there were. Entry k stands on line k + 1,
 // because blank lines may stand at the end only.
 template <typename Take>
@@ -176,6 +181,7 @@ Offset scan_entries(Source& source, const EntryFormat& format, Take&& take) {
     }
   }
   if (lines == 0) fail_empty(source.name());
+  if (blocks.cut_off()) fail_cut_off(source.name(), lines);
   return lines;
 }
 

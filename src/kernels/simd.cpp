@@ -6,7 +6,12 @@ namespace filigree {
 
 std::string simd_target_name() {
   const auto targets = hwy::SupportedAndGeneratedTargets();  // best first
-  return targets.empty() ? "scalar" : hwy::TargetName(targets.front());
+  if (targets.empty()) return "scalar";
+  const std::string name = hwy::TargetName(targets.front());
+  return name == "AVX3"        ? "AVX-512"
+         : name == "AVX3_DL"   ? "AVX-512 of Ice Lake"
+         : name == "AVX3_ZEN4" ? "AVX-512 of Zen 4"
+                               : name;
 }
 
 }  // namespace filigree

@@ -98,7 +98,8 @@ CsrMatrix read_weights(const TensorFile& file, const std::string& prefix, Index 
   CsrMatrix weights;
   if (!file.contains(prefix + "column")) {
     const Shape& shape = file.at(prefix + "value").shape;
-    if (shape.size() != 2 || shape[0] > 0x7fffffff || shape[1] != static_cast<std::uint64_t>(inputs))
+    if (shape.size() != 2 || shape[0] > (1 << 24) || inputs == 0 ||
+        shape[1] != static_cast<std::uint64_t>(inputs))
       fail("{}: {}value has shape [{}]; without a column tensor it must be [outputs, {}]", file.name(),
            prefix, fmt::join(shape, ", "), inputs);
     const auto values = file.get<float>(prefix + "value");
@@ -113,9 +114,15 @@ CsrMatrix read_weights(const TensorFile& file, const std::string& prefix, Index 
   return weights;
 }
 
+// Far more than any layer has: what a few bytes of a file promise must not take all memory.
+constexpr Index kMostNeurons = 1 << 24;
+
 Layer read_layer(const TensorFile& file, const std::string& prefix) {
   Layer layer;
-  layer.weights = read_weights(file, prefix, parse<Index>(file, prefix + "inputs"));
+  const auto inputs = parse<Index>(file, prefix + "inputs");
+  if (inputs < 0 || inputs > kMostNeurons)
+    fail("{}: metadata {}inputs is {}, but must be from 0 to {}", file.name(), prefix, inputs, kMostNeurons);
+  layer.weights = read_weights(file, prefix, inputs);
   layer.bias = read_repeated(file, prefix + "bias", static_cast<std::size_t>(layer.weights.rows));
   const std::string& activation = file.metadata(prefix + "activation");
   const auto known = std::ranges::find(kActivationNames, activation);

@@ -41,12 +41,13 @@ bool drawable(const PlotPoint& p) {
                              [](double v) { return std::isfinite(v) && v > 0; });
 }
 
-// One axis: from numbers to a share of its length, by their logarithms.
+// One axis: from numbers to a share of its length, by their logarithms or evenly.
 class Axis {
  public:
+  explicit Axis(bool even) : even_(even) {}
   void include(double v) {
-    low_ = std::min(low_, std::log10(v));
-    high_ = std::max(high_, std::log10(v));
+    low_ = std::min(low_, on_axis(v));
+    high_ = std::max(high_, on_axis(v));
   }
   void close(double spare) {
     if (low_ > high_) low_ = 0, high_ = 1;  // nothing to show
@@ -54,10 +55,10 @@ class Axis {
     low_ -= more;
     high_ += more;
   }
-  double share(double v) const { return (std::log10(v) - low_) / (high_ - low_); }
+  double share(double v) const { return (on_axis(v) - low_) / (high_ - low_); }
   // Round numbers, as many as there is room for: of decades, or in equal steps if the axis is short.
   std::vector<double> ticks(std::size_t most) const {
-    if (high_ - low_ < 0.4) return equal_steps(most);
+    if (even_ || high_ - low_ < 0.4) return equal_steps(most);
     for (const std::vector<double>& steps : {std::vector<double>{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9},
                                              {1, 1.5, 2, 3, 4, 5, 7},
                                              {1, 2, 5},
@@ -74,8 +75,8 @@ class Axis {
 
  private:
   std::vector<double> equal_steps(std::size_t most) const {
-    const double first = std::pow(10, low_), last = std::pow(10, high_);
-    for (int decade = static_cast<int>(std::floor(low_)) - 3;; ++decade)
+    const double first = even_ ? low_ : std::pow(10, low_), last = even_ ? high_ : std::pow(10, high_);
+    for (int decade = static_cast<int>(std::floor(std::log10(std::max(last - first, 1e-12)))) - 3;; ++decade)
       for (const double step : {1.0, 2.0, 5.0}) {
         const double size = step * std::pow(10, decade);
         std::vector<double> found;
@@ -85,6 +86,9 @@ class Axis {
       }
   }
 
+  double on_axis(double v) const { return even_ ? v : std::log10(v); }
+
+  bool even_;
   double low_ = 1e300, high_ = -1e300;
 };
 
@@ -92,7 +96,7 @@ class Axis {
 struct Frame {
   Axis across, up;
 
-  explicit Frame(const Plot& plot) {
+  explicit Frame(const Plot& plot) : across(plot.even), up(plot.even) {
     for (const PlotLine& line : plot.lines)
       for (const PlotPoint& p : line.points) {
         if (!drawable(p)) continue;
@@ -100,7 +104,7 @@ struct Frame {
         up.include(p.low);
         up.include(p.high);
       }
-    across.close(0);
+    across.close(plot.even ? 0.04 : 0);
     up.close(0.05);
   }
   double x(double v) const { return kLeft + across.share(v) * (kWidth - kLeft - kRight); }
@@ -143,6 +147,10 @@ void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::
                  "<polyline points=\"{3}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"2\"/>\n",
                  there, back, line.colour, along);
   for (const PlotPoint& p : points)
+    if (!p.label.empty())
+      fmt::format_to(Out(svg), "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\">{}</text>\n",
+                     frame.x(p.x) + 6, frame.y(p.y) - 6, escaped(p.label));
+  for (const PlotPoint& p : points)
     fmt::format_to(Out(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"/>\n", frame.x(p.x),
                    frame.y(p.y), line.colour);
   const double y = kTop + 14 + 22 * static_cast<double>(place);
@@ -157,7 +165,7 @@ void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::
 
 PlotPoint error_point(double x, double accuracy, double half, double least) {
   const double error = std::max(100 * least, 100 * (1 - accuracy));
-  return {x, error, std::max(error - 100 * half, error / 2), std::min(error + 100 * half, 100.0)};
+  return {x, error, std::max(error - 100 * half, 100 * least), std::min(error + 100 * half, 100.0)};
 }
 
 std::string to_svg(const Plot& plot) {
@@ -173,7 +181,7 @@ std::string to_svg(const Plot& plot) {
         Out(svg),
         "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" stroke=\"#555\" "
         "stroke-dasharray=\"5 4\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
-        frame.x(plot.mark), kTop, kHeight - kBottom, frame.x(plot.mark) - 6, kTop + 14,
+        frame.x(plot.mark), kTop, kHeight - kBottom, frame.x(plot.mark) - 6, kHeight - kBottom - 8,
         escaped(plot.mark_name));
   for (std::size_t i = 0; i < plot.lines.size(); ++i) draw_line(svg, plot.lines[i], frame, i);
   return svg + "</svg>\n";

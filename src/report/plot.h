@@ -1,4 +1,4 @@
-// Plots as SVG: lines with bands, both axes logarithmic.
+// Plots as SVG: lines with bands, axes by logarithms or even.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@ namespace filigree {
 struct PlotPoint {
   double x = 0, y = 0;
   double low = 0, high = 0;  // the band around y
+  std::string label = {};    // beside the point
 };
 struct PlotLine {
   std::string name;
@@ -20,10 +21,12 @@ struct Plot {
   std::vector<PlotLine> lines;
   double mark = 0;  // an x to point out; 0: none
   std::string mark_name;
+  bool even = false;  // axes that are not logarithmic
 };
 
 // The error that an accuracy leaves, in %, as a point with its interval: `half` is half of it, a share as the
-// accuracy is. An axis by logarithms has no zero: `least` is the smallest share that is drawn.
+// accuracy is. An axis by logarithms has no zero: the interval is cut off at `least`, the smallest share that
+// is drawn.
 PlotPoint error_point(double x, double accuracy, double half, double least);
 
 // Points whose numbers are not finite and above zero are left out.

@@ -1,4 +1,4 @@
-// For tests: the message of the Error that a call throws.
+// For tests: the message of the Error, or the complaint about an argument, that a call throws.
 #pragma once
 
 #include <string>
@@ -7,12 +7,14 @@
 
 namespace filigree {
 
-// "" when the call throws no Error.
+// "" when the call throws neither.
 template <typename Call>
 std::string error_of(const Call& call) {
   try {
     call();
   } catch (const Error& error) {
+    return error.what();
+  } catch (const std::invalid_argument& error) {
     return error.what();
   }
   return "";

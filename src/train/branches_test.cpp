@@ -302,6 +302,7 @@ std::vector<double> shares_of_choices(const Dataset& data, double balance) {
   options.experts = 8;
   options.balance = balance;
   options.epochs = 6;
+  options.update_every = 250;
   const TrainState state = run_training(data, options, {}, {}).state;
   const auto gate = std::ranges::find(state.layers, LayerRole::gate, &TrainLayer::role);
   const DoubleLayer reference = in_double({*gate}).front();

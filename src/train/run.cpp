@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/system.h"
 #include "io/atomic_file.h"
+#include "io/directory_lock.h"
+#include "kernels/simd.h"
 #include "train/config.h"
 #include "train/connections.h"
 #include "train/start.h"
@@ -49,7 +51,11 @@ class Run {
  public:
   Run(const Dataset& data, const TrainOptions& options, const RunFiles& files, const TrainObserver& observer,
       const Model* network, const DevicePlace& place)
-      : data_(data), files_(files), observer_(observer), trainer_(start(data, options, files, network)) {
+      : data_(data),
+        files_(files),
+        observer_(observer),
+        lock_(lock_of(files)),
+        trainer_(start(data, options, files, observer, network)) {
     if (place.backend != nullptr) trainer_.move_to(place);
     test_rows_.resize(static_cast<std::size_t>(data.test.rows));
     std::iota(test_rows_.begin(), test_rows_.end(), 0);
@@ -88,8 +94,16 @@ class Run {
   }
 
  private:
+  // Before anything is read or written there.
+  static std::shared_ptr<const DirectoryLock> lock_of(const RunFiles& files) {
+    if (files.directory.empty() || (files.resume && !std::filesystem::exists(files.directory)))
+      return nullptr;
+    if (!files.resume) make_directory(files.directory);
+    return lock_directory(files.directory);
+  }
+
   static Trainer start(const Dataset& data, const TrainOptions& options, const RunFiles& files,
-                       const Model* network) {
+                       const TrainObserver& observer, const Model* network) {
     if (!files.resume) {
       if (!files.directory.empty()) {
         make_directory(files.directory);
@@ -111,6 +125,11 @@ class Run {
     check_same_settings(asked, state.options, checkpoint_path(files));
     if (state.data_fingerprint != fingerprint(data))
       fail("{}: was written by a run on other data than {}", checkpoint_path(files).string(), data.name);
+    if (!state.simd.empty() && state.simd != simd_target_name() && observer.warning)
+      observer.warning(fmt::format(
+          "{}: was written by a run with {} instructions, and this machine has {}: sums are added "
+          "in another order, so the results will differ in their last bits",
+          checkpoint_path(files).string(), state.simd, simd_target_name()));
     return Trainer(data, std::move(state));
   }
 
@@ -272,6 +291,7 @@ class Run {
   const Dataset& data_;
   const RunFiles& files_;
   const TrainObserver& observer_;
+  std::shared_ptr<const DirectoryLock> lock_;
   Trainer trainer_;
   std::vector<Index> test_rows_;
   double reported_ = 0;

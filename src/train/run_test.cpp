@@ -602,7 +602,7 @@ TEST(Run, SaysThatThereIsNoCheckpointYet) {
 TEST(Run, RefusesSettingsOutOfRange) {
   const Dataset data = random_data(Kind::floats, 50, 10, 3, 18);
   for (const auto& change : std::vector<std::function<void(TrainOptions&)>>{
-           [](TrainOptions& o) { o.batch = 0; }, [](TrainOptions& o) { o.update_every = 0; },
+           [](TrainOptions& o) { o.batch = 0; }, [](TrainOptions& o) { o.update_every = -1; },
            [](TrainOptions& o) { o.sparsity = 1; }, [](TrainOptions& o) { o.dropout = 1; },
            [](TrainOptions& o) { o.growth_batches = 0; }}) {
     TrainOptions options = options_for(data);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "io/safetensors.h"
+#include "kernels/simd.h"
 #include "train/config.h"
 #include "train/topology.h"
 
@@ -266,6 +267,7 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
   Metadata metadata;
   metadata["format"] = kFormat;
   metadata["config"] = to_toml({{}, state.options});
+  metadata["simd"] = simd_target_name();
   metadata["data"] = fmt::format("{}", state.data_fingerprint);
   metadata["step"] = fmt::format("{}", state.step);
   metadata["step_in_epoch"] = fmt::format("{}", state.step_in_epoch);
@@ -313,6 +315,9 @@ TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions
   if (state.options.network.size() < 2) fail("{}: there is no network in it", file.name());
   state.best_accuracy = number<double>(file, "best_accuracy");
   state.best_epoch = number<std::int64_t>(file, "best_epoch");
+  if (state.best_epoch < 0 || state.best_epoch > static_cast<std::int64_t>(1) << 53)
+    fail("{}: best_epoch is {}", file.name(), state.best_epoch);
+  if (file.metadata().contains("simd")) state.simd = file.metadata("simd");
   state.epoch = epoch_from_json(file.metadata("epoch"));
   const std::string& history = file.metadata("history");
   for (std::size_t at = 0; at < history.size();) {

@@ -23,6 +23,7 @@ struct TrainState {
   // See Dataset; not in the checkpoint, because the data knows them.
   std::vector<Index> class_label;
   DataOrigin origin;
+  std::string simd;  // instruction set of the run that wrote the checkpoint; empty: not known
   std::vector<TrainLayer> layers;
 
   std::int64_t step = 0;           // steps done

@@ -1,0 +1,15 @@
+// A directory that one process at a time works in.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+namespace filigree {
+
+class DirectoryLock;
+
+// Held until the last copy goes; the same process may take it again. Throws Error that names the process that
+// holds it. A file system without locks gives none.
+std::shared_ptr<const DirectoryLock> lock_directory(const std::filesystem::path& directory);
+
+}  // namespace filigree
