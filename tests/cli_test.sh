@@ -156,7 +156,7 @@ case $2 in
     rm "$work/c/sparse-images-256.tsv"; run 1 challenge --neurons 256 --data "$work/c"; says err sparse-images-256
     run 1 info "$work/nowhere"; says err nowhere
     run 1 info "$work/layer"; says err layer
-    run 2 info "$work/c"; says err neurons
+    run 0 info "$work/c"; says out "12 layers"; mkdir "$work/empty"; run 1 info "$work/empty"; says err neuron
     ;;
   models)
     run 0 generate network --neurons 256 --layers 9 --seed 3 --out "$work/m.safetensors"

@@ -75,7 +75,7 @@ TEST(Data, LoadsDrawnDigits) {
   const Data data = load_data(options);
   EXPECT_EQ(data.train_rows(), 50);
   EXPECT_EQ(data.classes(), 10);
-  EXPECT_NE(error_of([&] { load_data({.source = "nonsense:50"}); }).find("nonsense"), std::string::npos);
+  EXPECT_NE(complaint_of([&] { load_data({.source = "nonsense:50"}); }).find("nonsense"), std::string::npos);
 }
 
 TEST(Evaluate, CountsRightRowsAndAddsUpCrossEntropyByHand) {

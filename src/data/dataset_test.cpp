@@ -34,6 +34,9 @@ Dataset load(const std::string& source) {
 std::string refusal(const std::string& source) {
   return error_of([&] { load(source); });
 }
+std::string misuse(const std::string& source) {
+  return complaint_of([&] { load(source); });
+}
 
 template <typename T>
 std::vector<T> all(const Buffer<T>& buffer) {
@@ -65,20 +68,20 @@ TEST(Sources, UnknownOnesAreRefusedWithAListOfTheKnown) {
       " names no data set; these are known: mnist:DIR, fashion[:DIR], "
       "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS], csv:FILE[,TEST_FILE], libsvm:FILE[,TEST_FILE], "
       "digits[:TRAIN_ROWS], contexts[:TRAIN_ROWS]";
-  EXPECT_EQ(refusal("cifar:somewhere"), "\"cifar:somewhere\"" + known);
-  EXPECT_EQ(refusal(""), "\"\"" + known);
-  EXPECT_EQ(refusal("data.csv"), "\"data.csv\"" + known);
+  EXPECT_EQ(misuse("cifar:somewhere"), "\"cifar:somewhere\"" + known);
+  EXPECT_EQ(misuse(""), "\"\"" + known);
+  EXPECT_EQ(misuse("data.csv"), "\"data.csv\"" + known);
 }
 
 TEST(Sources, AWrongNumberOfNamesIsRefusedWithTheForm) {
-  EXPECT_EQ(refusal("csv"), "\"csv\" is not of the form csv:FILE[,TEST_FILE]");
-  EXPECT_EQ(refusal("csv:"), "\"csv:\" is not of the form csv:FILE[,TEST_FILE]");
-  EXPECT_EQ(refusal("csv:a,"), "\"csv:a,\" is not of the form csv:FILE[,TEST_FILE]");
-  EXPECT_EQ(refusal("csv:,a"), "\"csv:,a\" is not of the form csv:FILE[,TEST_FILE]");
-  EXPECT_EQ(refusal("libsvm:a,b,c"), "\"libsvm:a,b,c\" is not of the form libsvm:FILE[,TEST_FILE]");
-  EXPECT_EQ(refusal("idx:a,b,c"),
+  EXPECT_EQ(misuse("csv"), "\"csv\" is not of the form csv:FILE[,TEST_FILE]");
+  EXPECT_EQ(misuse("csv:"), "\"csv:\" is not of the form csv:FILE[,TEST_FILE]");
+  EXPECT_EQ(misuse("csv:a,"), "\"csv:a,\" is not of the form csv:FILE[,TEST_FILE]");
+  EXPECT_EQ(misuse("csv:,a"), "\"csv:,a\" is not of the form csv:FILE[,TEST_FILE]");
+  EXPECT_EQ(misuse("libsvm:a,b,c"), "\"libsvm:a,b,c\" is not of the form libsvm:FILE[,TEST_FILE]");
+  EXPECT_EQ(misuse("idx:a,b,c"),
             "\"idx:a,b,c\" is not of the form idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]");
-  EXPECT_EQ(refusal("digits:1,2"), "\"digits:1,2\" is not of the form digits[:TRAIN_ROWS]");
+  EXPECT_EQ(misuse("digits:1,2"), "\"digits:1,2\" is not of the form digits[:TRAIN_ROWS]");
 }
 
 TEST(Sources, MissingFilesAreNamedWithTheWayToGetThem) {
@@ -95,9 +98,39 @@ TEST(Sources, MissingFilesAreNamedWithTheWayToGetThem) {
   EXPECT_EQ(refusal("idx:/nowhere/a,/nowhere/b"), "/nowhere/a: No such file or directory");
 }
 
+TEST(Sources, ACommaInAFileNameIsEscaped) {
+  const TestDirectory directory;
+  const std::string file = put_file(directory / "a,b.csv", "0,1\n1,2\n0,3\n1,4\n").string();
+  std::string escaped = file;
+  escaped.insert(escaped.find(','), "\\");
+  EXPECT_EQ(load("csv:" + escaped).train.features, 1);
+  EXPECT_EQ(absolute_source("csv:" + escaped), "csv:" + escaped);
+}
+
+TEST(Sources, AreNamedFromTheRootOn) {
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(absolute_source("csv:a.csv,../b.csv"),
+            "csv:" + here + "/a.csv," + std::filesystem::path(here).parent_path().string() + "/b.csv");
+  EXPECT_EQ(absolute_source("mnist:/data/mnist"), "mnist:/data/mnist");
+  for (const char* same : {"digits:50", "digits", "fashion"}) EXPECT_EQ(absolute_source(same), same);
+}
+
+TEST(Sources, RowsAreKnownAgainInAnyOrder) {
+  const TestDirectory directory;
+  const std::string one = put_file(directory / "1.csv", "0,1,5\n1,2,6\n0,3,7\n1,4,8\n").string();
+  const std::string other = put_file(directory / "2.csv", "1,4,8\n0,3,7\n1,2,6\n0,1,5\n").string();
+  const std::string changed = put_file(directory / "3.csv", "1,4,8\n0,3,7\n1,2,6\n0,1,6\n").string();
+  const DataOrigin origin = load("csv:" + one).origin;
+  EXPECT_NE(origin.all_rows, 0u);
+  EXPECT_EQ(load("csv:" + other).origin.all_rows, origin.all_rows);
+  EXPECT_NE(load("csv:" + changed).origin.all_rows, origin.all_rows);
+  const DataOrigin again = load_dataset({.source = "csv:" + one, .seed = 5}, {}).origin;
+  EXPECT_EQ(again.all_rows, origin.all_rows);
+}
+
 TEST(Sources, TestSharesOutOfRangeAreRefused) {
   for (const auto& [share, text] : {std::pair{1.0, "1"}, {-0.1, "-0.1"}, {std::nan(""), "nan"}}) {
-    EXPECT_EQ(error_of([&, s = share] { load_dataset({.source = "digits:10", .test_share = s}, {}); }),
+    EXPECT_EQ(complaint_of([&, s = share] { load_dataset({.source = "digits:10", .test_share = s}, {}); }),
               fmt::format("a test share of {}, but it is at least 0 and below 1", text));
   }
 }
@@ -427,7 +460,7 @@ TEST(DigitSets, DependOnTheSeedAndNotOnTheThreads) {
 TEST(DigitSets, RefuseWhatIsNoNumberOfRows) {
   const std::string rest = " training rows of digits, but that is a whole number from 1 to 2147483647";
   for (const char* rows : {"0", "-5", "many", "10x", "3000000000"}) {
-    EXPECT_EQ(refusal(std::string("digits:") + rows), fmt::format("\"{}\"", rows) + rest);
+    EXPECT_EQ(misuse(std::string("digits:") + rows), fmt::format("\"{}\"", rows) + rest);
   }
   EXPECT_EQ(load("digits:1").test.rows, 0);
 }
@@ -464,7 +497,7 @@ TEST(ContextSets, MeanWhatTheirContextSays) {
   };
   EXPECT_GT(told(0), 0.8);
   EXPECT_LT(told(5), 0.4);
-  EXPECT_EQ(refusal("contexts:none"),
+  EXPECT_EQ(misuse("contexts:none"),
             "\"none\" training rows of contexts, but that is a whole number from 1 to 2147483647");
 }
 

@@ -1,4 +1,4 @@
-// For tests: the message of the Error, or the complaint about an argument, that a call throws.
+// For tests: the message of the Error that a call throws.
 #pragma once
 
 #include <string>
@@ -7,13 +7,22 @@
 
 namespace filigree {
 
-// "" when the call throws neither.
+// "" when the call throws no Error.
 template <typename Call>
 std::string error_of(const Call& call) {
   try {
     call();
   } catch (const Error& error) {
     return error.what();
+  }
+  return "";
+}
+
+// The message of the complaint about an argument that it throws; "" when there is none.
+template <typename Call>
+std::string complaint_of(const Call& call) {
+  try {
+    call();
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
