@@ -178,8 +178,10 @@ std::vector<Group> grouped(const CLI::App& command) {
     if (group == groups.end()) group = groups.insert(groups.end(), {help.group, {}});
     group->options.push_back(help);
   }
-  std::ranges::stable_partition(groups, [](const Group& g) { return g.heading != "Help and output"; });
-  std::ranges::stable_partition(groups, [](const Group& g) { return g.heading == "Arguments"; });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const Group& g) { return g.heading != "Help and output"; });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const Group& g) { return g.heading == "Arguments"; });
   return groups;
 }
 

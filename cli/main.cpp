@@ -241,6 +241,11 @@ struct Tree {
   }
 };
 
+void list_commands(const CLI::App& app) {
+  fmt::print("{}\n", full_name(app));
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) list_commands(*sub);
+}
+
 Run add_help(CLI::App& command) {
   struct Arguments {
     std::vector<std::string> words;
@@ -250,9 +255,11 @@ Run add_help(CLI::App& command) {
   command.add_option("command", arguments->words, "the command to describe, such as train or bench kernels")
       ->type_name("COMMAND")
       ->group("Arguments");
-  command.add_option("--form", arguments->form, "text for the terminal, a manual page, or Markdown [text]")
+  command
+      .add_option("--form", arguments->form,
+                  "text for the terminal, a manual page, Markdown, or a list of all commands [text]")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"text", "man", "markdown"}))
+      ->check(CLI::IsMember({"text", "man", "markdown", "list"}))
       ->group("Options");
   add_examples(command, {{"filigree help train", "show what train can be told"},
                          {"filigree help --form man train | man -l -", "read it as a manual page"}});
@@ -261,6 +268,10 @@ Run add_help(CLI::App& command) {
     std::size_t at = 0;
     const CLI::App* const found = find_command(tree.app, arguments->words, at);
     if (at < arguments->words.size()) refuse_command(*found, arguments->words[at]);
+    if (arguments->form == "list") {
+      list_commands(tree.app);
+      return 0;
+    }
     fmt::print("{}", arguments->form == "man"        ? man_page(*found)
                      : arguments->form == "markdown" ? markdown_page(*found)
                                                      : help_text(*found, text_width()));

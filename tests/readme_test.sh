@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Pages show what the program prints: readme_test.sh PROGRAM SOURCE_DIR [--update]. Runs the commands of each block of
+# README.md that begins with "$ filigree" or "$ ./run", in one directory, and compares what they print with what stands
+# there, times, rates, shares and the machine aside; --update writes the real output into the page. Also compares
+# docs/commands with the program's help.
+set -uo pipefail
+program=$1 source=$2 update=${3:-}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin"
+ln -s "$program" "$work/bin/filigree"
+export PATH=$work/bin:$PATH COLUMNS=100
+cd "$work"
+cp -r "$source/examples" .
+failures=0
+
+# Times, rates, percentages, curves and machines differ from run to run, or from machine to machine.
+masked() {
+  sed -E -e 's/[0-9][0-9.,]* (µs|ms|s)\b/N s/g' \
+    -e 's/[0-9.,N]+ +[kMGTP]?(connections|rows)\/s/N/g' -e 's/-?[0-9.]+ ?%/N %/g' -e 's/[▁▂▃▄▅▆▇█]+/CURVE/g' \
+    -e 's/^(machine +).*/\1M/' -e 's/(loss|speed-up) +[0-9.e×-]+/\1 N/g' -e 's/[0-9]+× by/N× by/' -e 's/\([0-9]+ wrong\)/(N wrong)/' \
+    -e 's/^[0-9],[0-9.e,-]+$/NUMBERS/' -e 's/^ +[0-9]+ +[0-9.]+ .*/EPOCH/' -e 's/^wrong .*/WRONG/' -e 's/ +/ /g' -e 's/ +$//'
+}
+
+awk -v out="$work/block" '/^```/ { if (inside) { inside = 0 } else { inside = 1; first = 1; next } }
+  inside && first && /^\$ (filigree|.\/run|examples)/ { ++count; keep = 1 }
+  inside { first = 0; if (keep) print > (out "-" sprintf("%02d", count)) }
+  !inside { keep = 0 }' "$source/README.md"
+
+cp "$source/README.md" "$work/README.new"
+for block in "$work"/block-*; do
+  : > "$work/real"
+  while read -r line; do
+    [[ "$line" == '$ '* ]] || continue
+    command=${line#'$ '}
+    echo "$line" >> "$work/real"
+    run=${command/#.\/run/filigree}
+    [ "$run" != filigree ] || run="filigree demo"
+    bash -c "$run" >> "$work/real" 2> "$work/err" < /dev/null || { echo "FAILED: $command"; cat "$work/err"; failures=1; }
+  done < "$block"
+  if [ "$update" = --update ]; then
+    python3 - "$block" "$work/real" "$work/README.new" << 'PY'
+import sys
+old, new, page = (open(p).read() for p in sys.argv[1:4])
+open(sys.argv[3], "w").write(page.replace("```\n" + old + "```", "```\n" + new + "```"))
+PY
+  elif ! diff <(masked < "$block") <(masked < "$work/real") > "$work/diff"; then
+    echo "FAILED: README.md shows something else than the program (tests/readme_test.sh $program $source --update):"
+    cat "$work/diff"
+    failures=1
+  fi
+done
+if [ "$update" = --update ]; then
+  cp "$work/README.new" "$source/README.md"
+  "$source/scripts/pages.sh" "$program"
+  exit 0
+fi
+"$source/scripts/pages.sh" "$program" "$work/commands"
+diff -r "$work/commands" "$source/docs/commands" || { echo "FAILED: docs/commands is not what the program says: run scripts/pages.sh"; failures=1; }
+exit $failures
