@@ -18,6 +18,8 @@ if(FILIGREE_HARDENED)
 endif()
 if(FILIGREE_SANITIZE)
   target_link_options(filigree_options INTERFACE -fsanitize=${FILIGREE_SANITIZE})
+  # The search for leaks crashes on the thread-local memory of libraries that were loaded later.
+  target_link_options(filigree_options INTERFACE LINKER:--no-as-needed -ldnnl LINKER:--as-needed)
 endif()
 
 # Sanitizers watch the library and its tests. The command line only links them: it is thin, and CLI11 and the JSON

@@ -5,21 +5,20 @@
 #include <array>
 #include <bit>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
-#include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.h"
 #include "io/atomic_file.h"
+#include "io/json_value.h"
 #include "io/message_text.h"
 
 namespace filigree {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the limit of the reference implementation
 constexpr std::string_view kMetadata = "__metadata__";
@@ -63,53 +62,29 @@ struct Placement {
   std::uint64_t begin = 0, end = 0;
 };
 
-// Parses the header and refuses what JSON itself would let pass: names given twice, and deep nesting.
-Json parse_header(const std::string& text, const std::string& file) {
-  std::vector<std::set<std::string>> keys;  // of each object that is open
-  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    constexpr int kDeepest = 3;  // header, tensor, shape
-    if (depth > kDeepest) fail("{}: the header is nested too deeply", file);
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-      fail("{}: the header names {} twice", file, in_quotes(parsed.get<std::string>()));
-    }
-    return true;
-  };
-  try {
-    Json header = Json::parse(text, watch);
-    if (!header.is_object()) fail("{}: the header is not a JSON object", file);
-    return header;
-  } catch (const Json::parse_error& error) {
-    fail("{}: the header is not valid JSON at its byte {}", file, error.byte);
-  } catch (const Json::out_of_range&) {  // 1e999
-    fail("{}: the header holds a number that no double can", file);
-  }
-}
-
 // The member of a tensor's description, which must be an array of whole numbers.
-Shape numbers(const Json& description, const char* key, const std::string& place) {
-  const auto found = description.find(key);
-  const auto is_number = [](const Json& element) { return element.is_number_unsigned(); };
-  if (found == description.end() || !found->is_array() ||
-      !std::all_of(found->begin(), found->end(), is_number)) {
+Shape numbers(const JsonValue& description, const char* key, const std::string& place) {
+  const JsonValue* const found = description.find(key);
+  const auto is_whole = [](const JsonValue& element) { return element.is(JsonValue::Kind::whole); };
+  if (found == nullptr || !found->is(JsonValue::Kind::array) || !std::ranges::all_of(found->items, is_whole))
     fail("{}: {} is not an array of whole numbers", place, key);
-  }
-  return found->get<Shape>();
+  Shape shape;
+  for (const JsonValue& element : found->items) shape.push_back(element.whole);
+  return shape;
 }
 
-Placement parse_tensor(const std::string& tensor, const Json& description, const std::string& file,
+Placement parse_tensor(const std::string& tensor, const JsonValue& description, const std::string& file,
                        std::uint64_t data_bytes) {
   const std::string place = fmt::format("{}: tensor {}", file, in_quotes(tensor));
-  if (!description.is_object()) fail("{}: its description is not a JSON object", place);
-  const auto dtype = description.find("dtype");
-  if (dtype == description.end() || !dtype->is_string()) fail("{}: dtype is not a string", place);
+  if (!description.is(JsonValue::Kind::object)) fail("{}: its description is not a JSON object", place);
+  const JsonValue* const dtype = description.find("dtype");
+  if (dtype == nullptr || !dtype->is(JsonValue::Kind::text)) fail("{}: dtype is not a string", place);
   const auto* const known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const DTypeFacts& candidate) {
-    return candidate.name == dtype->get_ref<const std::string&>();
+    return candidate.name == dtype->text;
   });
   if (known == kDTypes.end()) {
     fail("{}: dtype {}, but only F32, F64, I64, I32, U32, U16 and U8 are read", place,
-         in_quotes(dtype->get_ref<const std::string&>()));
+         in_quotes(dtype->text));
   }
   const Shape offsets = numbers(description, "data_offsets", place);
   if (offsets.size() != 2) fail("{}: {} data_offsets instead of 2", place, offsets.size());
@@ -141,6 +116,19 @@ void check_cover(std::vector<Placement>& placements, const std::string& file, st
   }
   if (covered != data_bytes)
     fail("{}: {} bytes of data, but the tensors end at {}", file, data_bytes, covered);
+}
+
+// The header as JSON, its names in order.
+std::string header_text(const Metadata& metadata, std::map<std::string_view, std::string> entries) {
+  const auto object = [](const auto& members, const auto& value) {
+    std::string text = "{";
+    for (const auto& [name, member] : members)
+      text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", json_text(name), value(member));
+    return text + "}";
+  };
+  if (!metadata.empty())
+    entries[kMetadata] = object(metadata, [](const std::string& text) { return json_text(text); });
+  return object(entries, [](const std::string& text) { return text; });
 }
 
 }  // namespace
@@ -195,21 +183,24 @@ TensorFile read_safetensors(Source source) {
   }
   std::string text(header_bytes, ' ');
   source.read_exactly(std::as_writable_bytes(std::span(text)), "the header");
-  const Json header = parse_header(text, file);
+  constexpr int kDeepest = 3;  // header, tensor, shape
+  const JsonValue header = parse_json(text, file + ": the header", kDeepest);
+  if (!header.is(JsonValue::Kind::object)) fail("{}: the header is not a JSON object", file);
 
   TensorFile result;
   result.name_ = file;
   std::vector<Placement> placements;
   const std::uint64_t data_bytes = behind - header_bytes;
-  for (const auto& [key, description] : header.items()) {
+  for (const auto& [key, description] : header.members) {
     if (key != kMetadata) {
       placements.push_back(parse_tensor(key, description, file, data_bytes));
       continue;
     }
-    if (!description.is_object()) fail("{}: {} is not a JSON object", file, kMetadata);
-    for (const auto& [name, value] : description.items()) {
-      if (!value.is_string()) fail("{}: {} {} is not a string", file, kMetadata, in_quotes(name));
-      result.metadata_.emplace(name, value.get<std::string>());
+    if (!description.is(JsonValue::Kind::object)) fail("{}: {} is not a JSON object", file, kMetadata);
+    for (const auto& [name, value] : description.members) {
+      if (!value.is(JsonValue::Kind::text))
+        fail("{}: {} {} is not a string", file, kMetadata, in_quotes(name));
+      result.metadata_.emplace(name, value.text);
     }
   }
   check_cover(placements, file, data_bytes);
@@ -228,8 +219,6 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
 
 void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
                        const std::map<std::string, TensorView>& tensors) {
-  Json header = Json::object();  // keeps its keys sorted
-  if (!metadata.empty()) header[std::string(kMetadata)] = metadata;
   // Wide elements first, then by name: every array starts at a multiple of its element, as mapping readers
   // want.
   std::vector<const std::pair<const std::string, TensorView>*> order;
@@ -239,6 +228,7 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
     return element_size(a->second.dtype) > element_size(b->second.dtype);
   });
   std::uint64_t end = 0;
+  std::map<std::string_view, std::string> entries;  // by name
   for (const auto* const tensor : order) {
     const auto& [name, view] = *tensor;
     if (name == kMetadata) fail("{}: no tensor may be called {}", path.string(), kMetadata);
@@ -248,12 +238,13 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
     }
     const std::uint64_t begin = end;
     end += view.bytes.size();
-    header[name] = {{"dtype", dtype_name(view.dtype)}, {"shape", view.shape}, {"data_offsets", {begin, end}}};
+    entries[name] = fmt::format("{{\"data_offsets\":[{},{}],\"dtype\":\"{}\",\"shape\":[{}]}}", begin, end,
+                                dtype_name(view.dtype), joined(view.shape, ","));
   }
   std::string text;
   try {
-    text = header.dump();
-  } catch (const Json::exception&) {
+    text = header_text(metadata, std::move(entries));
+  } catch (const std::invalid_argument&) {
     fail("{}: a name or a metadata text is not valid UTF-8", path.string());
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');

@@ -9,10 +9,9 @@
 
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "filigree/options.h"
+#include "io/json_value.h"
 #include "io/message_text.h"
 #include "io/safetensors.h"
 
@@ -199,14 +198,21 @@ DataOrigin read_origin(const TensorFile& file, std::size_t inputs) {
   origin.all_rows = read_hash(file, "data.all_rows");
   origin.train_rows = read_hash(file, "data.train_rows");
   if (!file.metadata().contains("input.names")) return origin;
-  const auto names = nlohmann::json::parse(file.metadata("input.names"), nullptr, false);
+  const JsonValue names = parse_json(file.metadata("input.names"), file.name() + ": metadata input.names", 1);
   const bool texts =
-      names.is_array() && std::ranges::all_of(names, [](const auto& n) { return n.is_string(); });
+      names.is(JsonValue::Kind::array) &&
+      std::ranges::all_of(names.items, [](const JsonValue& name) { return name.is(JsonValue::Kind::text); });
   if (!texts) fail("{}: metadata input.names is not a list of texts", file.name());
-  if (names.size() != inputs)
-    fail("{}: metadata input.names has {} names for {} inputs", file.name(), names.size(), inputs);
-  for (const auto& name : names) origin.feature_names.push_back(name.template get<std::string>());
+  if (names.items.size() != inputs)
+    fail("{}: metadata input.names has {} names for {} inputs", file.name(), names.items.size(), inputs);
+  for (const JsonValue& name : names.items) origin.feature_names.push_back(name.text);
   return origin;
+}
+
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text = "[";
+  for (const std::string& name : names) text += (text.size() > 1 ? "," : "") + json_text(name, true);
+  return text + "]";
 }
 
 // A file that says more than was read is one that somebody misread: nothing is ignored.
@@ -353,9 +359,7 @@ void write_model(const std::filesystem::path& path, const Model& model) {
   if (!model.input_scale.empty()) tensors["input.scale"] = tensor_view(std::span(model.input_scale));
   if (!model.loss.empty()) metadata["loss"] = model.loss;
   if (!model.class_label.empty()) tensors["class.label"] = tensor_view(std::span(model.class_label));
-  if (!model.origin.feature_names.empty())
-    metadata["input.names"] = nlohmann::json(model.origin.feature_names)
-                                  .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (!model.origin.feature_names.empty()) metadata["input.names"] = names_text(model.origin.feature_names);
   if (model.origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", model.origin.all_rows);
   if (model.origin.train_rows != 0)
     metadata["data.train_rows"] = fmt::format("{:016x}", model.origin.train_rows);

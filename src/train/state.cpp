@@ -1,11 +1,12 @@
 #include "train/state.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <list>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "io/json_value.h"
 #include "io/safetensors.h"
 #include "kernels/simd.h"
 #include "train/config.h"
@@ -63,11 +64,14 @@ class Hash {
 template <typename T>
 T number(const TensorFile& file, const std::string& key) {
   const std::string& text = file.metadata(key);
-  const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
-  if (std::is_integral_v<T> ? !value.is_number_integer() : !value.is_number())
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool good = error == std::errc() && end == text.data() + text.size() && !text.empty();
+  if constexpr (std::is_floating_point_v<T>) good = good && std::isfinite(value);
+  if (!good)
     fail("{}: metadata {} is \"{}\", not a {}number", file.name(), key, text,
          std::is_integral_v<T> ? "whole " : "");
-  return value.get<T>();
+  return value;
 }
 
 template <typename T>
@@ -200,33 +204,33 @@ void add_to_model(Model& model, const TrainLayer& trained, Layer layer, Index ac
 }  // namespace
 
 std::string to_json_line(const EpochReport& report) {
-  nlohmann::ordered_json line;
+  std::string line = "{";
   for_each_number(report, [&](const char* name, const auto& value) {
+    line += fmt::format("{}\"{}\":", line.size() > 1 ? "," : "", name);
     if constexpr (std::is_floating_point_v<std::decay_t<decltype(value)>>) {
-      if (std::isfinite(value)) {
-        line[name] = value;
-      } else {
-        line[name] = nullptr;
-      }
+      line += json_number(value);
     } else {
-      line[name] = value;
+      line += std::to_string(value);
     }
   });
-  return line.dump();
+  return line + "}";
 }
 
 EpochReport epoch_from_json(const std::string& line) {
-  const nlohmann::json values = nlohmann::json::parse(line, nullptr, false);
-  if (!values.is_object()) fail("\"{}\" is no line of metrics", line);
+  const JsonValue values = parse_json(line, "a line of metrics", 1);
+  if (!values.is(JsonValue::Kind::object)) fail("\"{}\" is no line of metrics", line);
   EpochReport report;
   for_each_number(report, [&](const char* name, auto& value) {
     using T = std::decay_t<decltype(value)>;
-    const auto found = values.find(name);
-    const bool fits =
-        found != values.end() &&
-        (std::is_integral_v<T> ? found->is_number_integer() : found->is_number() || found->is_null());
+    const JsonValue* const found = values.find(name);
+    const bool null = found != nullptr && found->is(JsonValue::Kind::null);
+    const auto whole = [&] {
+      return found->number == std::floor(found->number) && std::fabs(found->number) < 0x1p53;
+    };
+    const bool fits = found != nullptr &&
+                      (std::is_integral_v<T> ? found->is_number() && whole() : found->is_number() || null);
     if (!fits) fail("metrics: \"{}\" is missing in \"{}\"", name, line);
-    value = found->is_null() ? std::numeric_limits<T>::quiet_NaN() : found->get<T>();
+    value = null ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(found->number);
   });
   return report;
 }

@@ -1,0 +1,151 @@
+// Memory that runs out is an exception, wherever it happens: every allocation of loading, compiling, running,
+// training and saving fails in turn, once (and the next succeeds) or for good (and all that follow fail,
+// too). A call that ends the process fails the test by that.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "filigree/filigree.h"
+
+namespace {
+
+std::atomic<long> countdown{-1};  // allocations until one fails; negative: none does
+std::atomic<bool> for_good{false};
+std::atomic<long> allocations{0};
+
+bool fails() {
+  ++allocations;
+  if (countdown.load() < 0) return false;
+  const long left = countdown.fetch_sub(1);
+  if (left > 0) return false;
+  if (for_good) countdown = 0;
+  return left == 0 || for_good;
+}
+
+void* allocated(std::size_t size, std::size_t alignment) {
+  if (fails()) throw std::bad_alloc();
+  void* const memory = alignment <= alignof(std::max_align_t)
+                           ? std::malloc(size)
+                           : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return allocated(std::max<std::size_t>(1, size), 1);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocated(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace {
+
+using namespace filigree;
+
+struct Job {
+  const char* name;
+  void (*run)(const std::string& model, const Data& data, const std::filesystem::path& work);
+};
+
+void load_run_save(const std::string& model, const Data&, const std::filesystem::path& work) {
+  const Network network = load(model);
+  const Plan plan = compile(network);
+  const std::vector<float> rows(static_cast<std::size_t>(40 * network.inputs()), 0.5f);
+  plan.run(std::span<const float>(rows));
+  save(compile_network(network).network, work / "out.safetensors");
+}
+
+void evaluate_all(const std::string& model, const Data& data, const std::filesystem::path&) {
+  evaluate(load(model), data, Part::all);
+}
+
+void train_one(const std::string&, const Data& data, const std::filesystem::path& work) {
+  TrainOptions options;
+  options.network = {data.features(), 12, data.classes()};
+  options.epochs = 2;
+  options.batch = 50;
+  options.evolve = Evolve::set;  // without oneDNN, whose memory is its own business
+  options.update_every = 2;
+  train(data, options, {.path = work / "run"});
+}
+
+// All of the first, then ever fewer: later ones repeat what earlier ones did.
+std::vector<long> places(long all) {
+  std::vector<long> chosen;
+  for (long n = 0; n < all; n += std::max(1L, n / 60)) chosen.push_back(n);
+  return chosen;
+}
+
+}  // namespace
+
+int main() {
+  const std::filesystem::path work =
+      std::filesystem::temp_directory_path() / ("filigree-oom-" + std::to_string(getpid()));
+  std::filesystem::create_directories(work);
+  set_threads(2);
+  std::vector<float> values;
+  std::vector<Index> labels;
+  for (int i = 0; i < 200 * 8; ++i) values.push_back(static_cast<float>(i * 37 % 101) / 50 - 1);
+  for (int i = 0; i < 200; ++i) labels.push_back(i % 3);
+  const Data data = make_data(values, labels, 8);
+  TrainOptions options;
+  options.network = {8, 12, 3};
+  options.epochs = 1;
+  options.evolve = Evolve::none;
+  const std::string model = (work / "model.safetensors").string();
+  save(train(data, options).network, model);
+
+  long failed = 0;
+  for (const Job& job : {Job{"load, compile, run, save", load_run_save}, Job{"evaluate", evaluate_all},
+                         Job{"train", train_one}}) {
+    std::filesystem::remove_all(work / "run");
+    allocations = 0;
+    job.run(model, data, work);
+    const long all = allocations;
+    for (const bool persistent : {false, true}) {
+      for (const long n : places(all)) {
+        std::filesystem::remove_all(work /
+                                    "run");  // here: the standard library itself ends the process there
+        for_good = persistent;
+        countdown = n;
+        bool thrown = false;
+        try {
+          job.run(model, data, work);
+        } catch (const std::bad_alloc&) {
+          thrown = true;
+        } catch (const Error&) {  // a message about it is as good
+          thrown = true;
+        }
+        countdown = -1;
+        failed += thrown;
+      }
+    }
+    std::filesystem::remove_all(work / "run");
+    job.run(model, data, work);  // nothing is broken afterwards
+    std::printf("%s: %ld allocations\n", job.name, all);
+  }
+  std::filesystem::remove_all(work);
+  std::printf("%ld failures, each an exception\n", failed);
+  return failed > 100 ? 0 : 1;
+}
