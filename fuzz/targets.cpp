@@ -15,6 +15,7 @@
 #include "network/model_file.h"
 #include "train/config.h"
 #include "train/settings.h"
+#include "train/state.h"
 
 namespace filigree::fuzz {
 namespace {
@@ -121,13 +122,25 @@ void libsvm(std::span<const std::byte> bytes) try {
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 
-void npy(std::span<const std::byte> bytes) try {
-  const NpyArray array = read_npy(Source(bytes, "fuzz"));
+namespace {
+
+void check_array(const NpyArray& array) {
   std::size_t elements = 1;
   for (const std::uint64_t extent : array.shape) elements *= extent;
   require(array.bytes.size() + array.floats.size() == elements, "as many elements as the shape says");
   require(array.bytes.empty() || array.floats.empty(), "bytes or floats");
   check_finite(array.floats);
+}
+
+}  // namespace
+
+void npy(std::span<const std::byte> bytes) try {
+  check_array(read_npy(Source(bytes, "fuzz")));
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void npz(std::span<const std::byte> bytes) try {
+  check_array(read_npz(Source(bytes, "fuzz")));
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 
@@ -195,6 +208,16 @@ void config(std::span<const std::byte> bytes) try {
               again.data.test_share == config.data.test_share && again.data.seed == config.data.seed,
           "so does where the data come from");
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void checkpoint(std::span<const std::byte> bytes) try {
+  const TrainState state = checkpoint_state(read_safetensors(Source(bytes, "fuzz")), {});
+  check_settings(state.options);
+  require(!state.layers.empty(), "a checkpoint has layers");
+  require(state.step >= 0 && state.step_in_epoch >= 0 && state.best_epoch >= 0, "counts are counts");
+  for (const TrainLayer& layer : state.layers) check_finite(layer.bias);
+} catch (const Error&) {                  // NOLINT(bugprone-empty-catch)
+} catch (const std::invalid_argument&) {  // NOLINT(bugprone-empty-catch)
 }
 
 }  // namespace filigree::fuzz

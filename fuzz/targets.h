@@ -13,8 +13,10 @@ void idx(std::span<const std::byte> bytes);
 void csv(std::span<const std::byte> bytes);
 void libsvm(std::span<const std::byte> bytes);
 void npy(std::span<const std::byte> bytes);
+void npz(std::span<const std::byte> bytes);
 void safetensors(std::span<const std::byte> bytes);
 void model(std::span<const std::byte> bytes);
 void config(std::span<const std::byte> bytes);
+void checkpoint(std::span<const std::byte> bytes);  // its sum is taken for right, as a forger would make it
 
 }  // namespace filigree::fuzz

@@ -40,6 +40,12 @@ TEST(FuzzCorpus, LibsvmFilesAreReadOrRefused) {
 TEST(FuzzCorpus, NpyFilesAreReadOrRefused) {
   replay("npy", fuzz::npy);
 }
+TEST(FuzzCorpus, NpzFilesAreReadOrRefused) {
+  replay("npz", fuzz::npz);
+}
+TEST(FuzzCorpus, CheckpointsAreReadOrRefused) {
+  replay("checkpoint", fuzz::checkpoint);
+}
 TEST(FuzzCorpus, SafetensorsAreReadOrRefused) {
   replay("safetensors", fuzz::safetensors);
 }

@@ -307,10 +307,13 @@ TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions
     views[name] = {tensor.dtype, tensor.shape, std::span<const std::byte>(tensor.bytes)};
   if (file.metadata(kSum) != fmt::format("{}", checkpoint_sum(file.metadata(), views)))
     fail("{}: the file is damaged (its contents do not add up to its sum)", file.name());
+  return checkpoint_state(file, defaults);
+}
+
+TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults) {
   TrainState state;
   const std::string& config = file.metadata("config");
-  state.options =
-      parse_config(Source(std::as_bytes(std::span(config)), path.string()), {{}, defaults}).options;
+  state.options = parse_config(Source(std::as_bytes(std::span(config)), file.name()), {{}, defaults}).options;
   state.data_fingerprint = number<std::uint64_t>(file, "data");
   state.step = number<std::int64_t>(file, "step");
   state.step_in_epoch = number<std::int64_t>(file, "step_in_epoch");

@@ -40,6 +40,8 @@ struct TrainState {
 // Random numbers follow from seed and step, so this is all it takes to go on bit by bit.
 void write_checkpoint(const std::filesystem::path& path, const TrainState& state);
 TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions& defaults);
+// What a file whose sum is right holds.
+TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults);
 
 // Of everything in a checkpoint but the sum itself: damage that leaves it readable is found by this.
 std::uint64_t checkpoint_sum(const Metadata& metadata, const std::map<std::string, TensorView>& tensors);

@@ -1,9 +1,9 @@
-// libFuzzer entry for the libsvm target.
+// libFuzzer's entry, for the target that the build names.
 #include <cstdint>
 
 #include "fuzz/targets.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  filigree::fuzz::libsvm(std::as_bytes(std::span(data, size)));
+  filigree::fuzz::FILIGREE_TARGET(std::as_bytes(std::span(data, size)));
   return 0;
 }

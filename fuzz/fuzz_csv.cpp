@@ -1,9 +1,0 @@
-// libFuzzer entry for the csv target.
-#include <cstdint>
-
-#include "fuzz/targets.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  filigree::fuzz::csv(std::as_bytes(std::span(data, size)));
-  return 0;
-}
