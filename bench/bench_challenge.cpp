@@ -79,7 +79,9 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   }
   for (const Engine engine : {Engine::plain, Engine::compiled}) {
     if (engine == Engine::plain && !options.plain) continue;
+    const double began = seconds_now();
     const PreparedEngine prepared = prepare_engine(engine, *data.network, fraction_of, observer);
+    const double prepare_seconds = seconds_now() - began;
     bench.connections = prepared.connections;
     RunOptions run_options;
     run_options.merge_rows = true;
@@ -91,6 +93,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
                   options.repeat, true,
                   [&] { return find_categories(prepared.plan, data.images, run_options, quiet).run.live; },
                   observer));
+    bench.rows.back().prepare_seconds = prepare_seconds;
     observer.report(name, 1, 1);
     const auto device = device_executor();
     if (device == nullptr) continue;

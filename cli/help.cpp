@@ -16,7 +16,7 @@ namespace filigree::cli {
 
 namespace {
 
-constexpr int kWidest = 100, kNarrowest = 40, kWithoutTerminal = 80;
+constexpr int kWidest = 100, kNarrowest = 48, kWithoutTerminal = 80;
 
 // What follows the options is kept in the footer: records of "kind\x1ftext[\x1ftext]\x1e".
 constexpr char kField = '\x1f', kRecord = '\x1e';

@@ -237,6 +237,8 @@ Run add_train(CLI::App& command) {
                          {"filigree train --data fashion --sparsity 0.97 --preset best --out run",
                           "the settings of the accuracy table; --resume run continues after an interruption"},
                          {"filigree train --data digits", "try it without any data"}});
+  for (const char* of_sparse : {"--sparsity", "--densities", "--distribution"})
+    command.get_option("--dense")->excludes(command.get_option(of_sparse));
   for (const char* of_the_network : {"--network", "--sparsity", "--distribution", "--densities", "--init",
                                      "--activation", "--slope", "--scaling", "--loss"})
     start->excludes(command.get_option(of_the_network));

@@ -67,5 +67,5 @@ function(filigree_plugin name)
   set_target_properties(filigree_${name}_plugin PROPERTIES PREFIX "" OUTPUT_NAME filigree-${name}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/plugins LINKER_LANGUAGE CXX)
   target_link_libraries(filigree_${name}_plugin PRIVATE filigree_options)
-  install(TARGETS filigree_${name}_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/filigree)
+  install(TARGETS filigree_${name}_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/filigree OPTIONAL)  # if it was built
 endfunction()

@@ -40,6 +40,100 @@ case $2 in
     run 0 --version; says out 0.2
     run 0 info; says out SIMD
     ;;
+  # What newcomers and attackers once found.
+  trial)
+    # Options and commands that do not exist: the nearest is named, and the hint is about the real command.
+    run 2 trian; says err "did you mean train?"
+    run 2 train --sparcity 0.9; says err "did you mean --sparsity?"; says err "Try: filigree train --help"
+    run 2 bench kernals; says err "did you mean kernels?"
+    for width in 48 60 80 100 300; do
+      COLUMNS=$width "$program" train --help > "$work/out"
+      widest=$(LC_ALL=C.UTF-8 awk '{ if (length($0) > widest) widest = length($0) } END { print widest }' "$work/out")
+      check test "$widest" -le $((width < 100 ? width : 100))
+    done
+    for command in $("$program" help --form list | sed 's/^filigree *//; s/ /_/g'); do
+      run 0 help ${command//_/ }; says out "Examples:"
+      check test -z "$(grep -E -- '--[a-z-]+ (TEXT|INT|FLOAT|UINT)' "$work/out")"
+      run 0 help --form man ${command//_/ }; says out ".SH NAME"
+    done
+    for shell in bash zsh fish; do run 0 completion $shell; says out sparsity; done
+    # A table whose first column numbers the rows is not learnt as that many classes.
+    awk 'BEGIN { print "id,a,b,y"; srand(1); for (i = 0; i < 400; ++i) { a = rand(); b = rand(); print i "," a "," b "," (a > b) } }' > "$work/id.csv"
+    run 1 train --data "csv:$work/id.csv"; says err --label-column
+    # 400 rows evolve, too, and columns are found by name.
+    run 0 train --data "csv:$work/id.csv" --label-column y --network 3-24-24-2 --out "$work/run" --json "$work/run.json"
+    check test "$(awk -F: '/"grown"/ { gsub(/[ ,]/, "", $2); n += $2 } END { print n + 0 }' "$work/run.json")" -gt 0
+    awk -F, '{ print $4 "," $3 "," $1 "," $2 }' "$work/id.csv" > "$work/swapped.csv"
+    run 0 eval "$work/run" --data "csv:$work/id.csv" --label-column y --part all --json "$work/a.json"; says err "trained on rows that are scored"
+    run 0 eval "$work/run" --data "csv:$work/swapped.csv" --label-column y --part all --json "$work/b.json"
+    check test "$(grep accuracy "$work/a.json")" = "$(grep accuracy "$work/b.json")"
+    # Rows of another file are all scored; another seed over the same file is told.
+    sed '2,200d' "$work/id.csv" > "$work/part.csv"
+    run 0 eval "$work/run" --data "csv:$work/part.csv" --label-column y; says out "201, all of them"
+    run 0 eval "$work/run" --data "csv:$work/id.csv" --label-column y --data-seed 9; says err "seen in training"
+    run 0 eval "$work/run" --data "csv:$work/id.csv" --label-column y; says out "80 of the test part"; check test ! -s "$work/err"
+    # A first row that is no header is an error with its line; so is a value that is missing its name.
+    { echo 0x10,1,2; sed '1,380d; s/,[01]$//' "$work/id.csv"; } > "$work/hex.csv"
+    run 1 predict "$work/run" --input "$work/hex.csv" --out -; says err 'hex.csv:1: "0x10" in column 1'
+    printf '1\000,2,3\n4,5,6\n' > "$work/nul.csv"
+    run 1 predict "$work/run" --input "$work/nul.csv" --out -; says err nul.csv:1
+    # A run resumes from anywhere.
+    mkdir "$work/elsewhere"
+    (cd "$work" && "$program" train --data csv:id.csv --label-column y --epochs 3 --out moved -q) || failures=1
+    (cd "$work/elsewhere" && "$program" train --resume ../moved -q) || { echo "FAILED: resume from another directory"; failures=1; }
+    # Two processes do not share a run.
+    "$program" train --data digits:4000 --epochs 100000 --out "$work/held" > /dev/null 2>&1 &
+    holder=$!
+    for _ in $(seq 100); do [ -f "$work/held/config.toml" ] && break; sleep 0.05; done
+    run 1 train --data digits:4000 --epochs 1 --out "$work/held"; says err "process $holder is working"
+    kill -INT $holder; wait $holder
+    # Deep configurations, names with commas, text that is not UTF-8, control characters.
+    { printf a; printf '.a%.0s' $(seq 5000); echo ' = 1'; } > "$work/deep.toml"
+    run 1 train --config "$work/deep.toml"; says err "nested more than"
+    cp "$work/id.csv" "$work/a,b.csv"
+    run 0 train --data "csv:$work/a\\,b.csv" --label-column y --epochs 1 -q
+    cp "$work/id.csv" "$work/$(printf 'x\377.csv')"
+    run 0 train --data "csv:$work/$(printf 'x\377.csv')" --label-column y --epochs 1 --json "$work/odd.json"
+    check test -s "$work/odd.json"
+    run 1 info "$(printf '\033[31mred\nline')"; says err '\x1b[31mred\x0aline'
+    # What would end in the wrong form or place is refused at once.
+    run 2 predict "$work/run" --input "$work/part.csv" --out "$work/c.parquet"; says err .csv
+    run 2 predict "$work/run" --input "$work/part.csv" --out - --json -; says err "standard output"
+    run 2 export "$work/run" --cpp "$work/net.c"; says err .cpp
+    run 2 export "$work/run" --cpp "$work/net.cpp" --name nullptr; says err nullptr
+    run 2 train --data digits:100 --dense --sparsity 0.9; says err --dense
+    run 1 info ""; check test ! -s "$work/out"
+    # Growth ends at its budget; a network that is refined does not get worse.
+    run 0 grow --data digits:600 --network 784-8-8-10 --budget 3000 --stages 1 --epochs 2 --out "$work/grown" --json "$work/g.json"
+    check grep -q '"connections": 3000' "$work/g.json"
+    run 0 train --data digits:2000 --network 784-64-10 --epochs 8 --out "$work/good" --json "$work/good.json"
+    run 0 train --data digits:2000 --start "$work/good" --epochs 2 --json "$work/more.json"
+    check awk '/test_accuracy/ { gsub(/[,"]/, ""); if (FILENAME ~ /good/) good = $2; else more = $2 } END { exit !(more >= good - 0.01) }' \
+      "$work/good.json" "$work/more.json"
+    ! grep -qE '[^0-9]0\.[0-9]+x' <(run 0 prune "$work/good" --data digits:2000 --method n-of-m --epochs 2 --out "$work/nm"; cat "$work/out") ||
+      { echo "FAILED: a factor below one"; failures=1; }
+    # A part of the images with the whole list says what to do; a layer that was cut off is refused; info finds the size.
+    make_challenge
+    awk -F'\t' '$1 <= 1000' "$work/c/sparse-images-256.tsv" > "$work/few" && cp "$work/few" "$work/c/sparse-images-256.tsv"
+    run 1 challenge --neurons 256 --data "$work/c"; says err "--inputs 1000"
+    run 0 info "$work/c"; says out "12 layers"
+    layer=$work/c/neuron256/n256-l3.tsv
+    truncate -s -9 "$layer"
+    run 1 challenge --neurons 256 --data "$work/c" --inputs 1000; says err "cut off"
+    # A signal ends a program that waits for input.
+    mkfifo "$work/pipe"
+    "$program" predict "$work/run" --input "$work/pipe" --out "$work/never.csv" > /dev/null 2>&1 &
+    waiting=$!
+    sleep 0.3; kill -TERM $waiting
+    for _ in $(seq 40); do kill -0 $waiting 2> /dev/null || break; sleep 0.1; done
+    kill -0 $waiting 2> /dev/null && { echo "FAILED: SIGTERM does nothing"; kill -9 $waiting; failures=1; }
+    wait $waiting 2> /dev/null
+    # Memory that runs out is a sentence.
+    for size in 60000 120000 300000; do
+      code=0; (ulimit -v $size; "$program" train --data digits:20000 -q > /dev/null 2> "$work/err") || code=$?
+      check test "$code" -ne 134; check test "$code" -ne 139
+    done
+    ;;
   usage)
     run 2; says err --help
     run 2 dance; says err dance

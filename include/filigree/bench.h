@@ -17,7 +17,8 @@ struct BenchRow {
   double seconds = 0;  // median
   double fastest = 0, slowest = 0;
   double rate = 0;
-  bool right = true;  // the categories agree with the other rows'
+  bool right = true;           // the categories agree with the other rows'
+  double prepare_seconds = 0;  // once before: packing, or compiling and packing; of our engines
 };
 
 struct ChallengeBench {

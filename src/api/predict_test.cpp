@@ -105,6 +105,29 @@ TEST(Predict, GivesSoftmaxSigmoidOrRawOutputsByTheLoss) {
   EXPECT_NEAR(shares.values[3] + shares.values[4] + shares.values[5], 1, 1e-6);
 }
 
+TEST(Predict, RefusesOutputsThatAreNotFiniteUnlessAsked) {
+  const Network network = make_network({{1, 1, {0, 1}, {0}, {3e38f}, {0}, Activation::identity}});
+  const InputTable inputs{.rows = 1, .columns = 1, .bytes = {}, .floats = {10}};
+  EXPECT_THAT(error_of([&] { predict(network, inputs); }), testing::HasSubstr("output 0 of row 1 is inf"));
+  EXPECT_TRUE(std::isinf(predict(network, inputs, false, {}, {}, true).values[0]));
+}
+
+TEST(MatchedInputs, FindsColumnsByNameAndFillsSparseRows) {
+  auto impl = std::make_shared<Network::Impl>(
+      make_network({{2, 1, {0, 2}, {0, 1}, {1, 10}, {0}, Activation::identity}}).impl());
+  impl->origin.feature_names = {"a", "b"};
+  const Network named(impl);
+  const InputTable swapped{1, 3, {}, {5, 7, 9}, {"b", "id", "a"}};
+  EXPECT_EQ(matched_inputs(named, swapped, "f").floats, (std::vector<float>{9, 5}));
+  const InputTable lacking{1, 2, {}, {5, 7}, {"b", "c"}};
+  EXPECT_THAT(error_of([&] { matched_inputs(named, lacking, "f"); }),
+              testing::HasSubstr("no column is called \"a\""));
+  const InputTable sparse{1, 1, {}, {4}, {}, true};
+  EXPECT_EQ(matched_inputs(named, sparse, "f").floats, (std::vector<float>{4, 0}));
+  const InputTable narrow{1, 1, {}, {4}};
+  EXPECT_THAT(error_of([&] { matched_inputs(named, narrow, "f"); }), testing::HasSubstr("rows of 1 values"));
+}
+
 TEST(Predict, TakesBytesAsItTakesFloats) {
   const InputTable bytes{2, 2, {3, 1, 0, 5}, {}};
   EXPECT_EQ(predict(small(""), bytes).values, predict(small(""), floats_of(2, {3, 1, 0, 5})).values);

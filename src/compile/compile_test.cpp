@@ -130,6 +130,19 @@ TEST(Compile, DropsWeightsThatCancel) {
   EXPECT_LT(largest_difference(layers, compiled), 1e-6);
 }
 
+TEST(Compile, CountsWeightsOfZeroByThemselves) {
+  const std::vector<Layer> layers = {
+      make_layer({2, 3, {0, 3, 5}, {0, 1, 2, 0, 2}, {1, 0, 2, 0, 3}}, {0.1f, 0.2f}),
+      make_layer({1, 2, {0, 2}, {0, 1}, {1, 1}}, {0})};
+  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
+  ASSERT_FALSE(compiled.passes.empty());
+  EXPECT_EQ(compiled.passes[0].pass, "remove weights of zero");
+  EXPECT_EQ(compiled.passes[0].connections, 2);
+  EXPECT_EQ(compiled.passes[1].neurons, 0);
+  EXPECT_EQ(compiled.passes[1].connections, 0);
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
 TEST(Compile, DropsUnreadNeuronsAndWhatOnlyTheyRead) {
   const std::vector<Layer> layers = {
       make_layer({2, 3, {0, 1, 3}, {0, 1, 2}, {1, 1, 2}}, {0, 0}),

@@ -74,9 +74,11 @@ struct AtomicFile::State {
     }
     // Through a link the file it leads to is replaced, not the link.
     std::error_code ignored;
-    if (exists || std::filesystem::is_symlink(target, ignored))
-      target = std::filesystem::weakly_canonical(target, ignored);
-    if (ignored) target = name;
+    if (exists) target = std::filesystem::canonical(target, ignored);
+    constexpr int kMostLinks = 40;  // as the system follows
+    for (int i = 0; !exists && i < kMostLinks && std::filesystem::is_symlink(target, ignored); ++i)
+      target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
+    if (ignored && exists) target = name;
     static std::atomic<unsigned> counter = 0;
     do {
       temporary = target.parent_path() / fmt::format(".filigree-{}-{}.tmp", ::getpid(), counter++);

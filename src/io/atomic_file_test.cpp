@@ -54,6 +54,16 @@ TEST(AtomicFile, WritesThroughALinkToTheFileBehindIt) {
   EXPECT_EQ(file_content(directory / "real"), "new");
 }
 
+TEST(AtomicFile, WritesWhereALinkToNothingLeads) {
+  const TestDirectory directory;
+  std::filesystem::create_symlink(directory / "there", directory / "link");
+  AtomicFile file(directory / "link");
+  file.write("text");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(file_content(directory / "there"), "text");
+}
+
 TEST(AtomicFile, TwoWritersOfOneTargetDoNotMeet) {
   const TestDirectory directory;
   AtomicFile first(directory / "out"), second(directory / "out");

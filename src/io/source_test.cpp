@@ -41,6 +41,14 @@ TEST(Source, ReadsFilesMadeOfSeveralCompressedParts) {
   EXPECT_EQ(all_of(in_memory(zstd), 1), "alpha\nbeta\nalpha\nbeta\n");
 }
 
+TEST(Source, PassesOverZerosBehindGzipData) {
+  for (const std::size_t zeros : {1u, 7u, 100'000u}) {
+    const std::string padded = text_of(kGzip) + std::string(zeros, '\0'), twice = padded + text_of(kGzip);
+    EXPECT_EQ(all_of(in_memory(padded)), "alpha\nbeta\n");
+    EXPECT_EQ(all_of(in_memory(twice)), "alpha\nbeta\nalpha\nbeta\n");
+  }
+}
+
 TEST(Source, ReadsFilesLargerThanAnyChunk) {
   const TestDirectory directory;
   std::string text;

@@ -46,5 +46,24 @@ TEST(Plot, LeavesOutWhatIsNotFiniteAndBearsNothing) {
   EXPECT_EQ(count(to_svg({}), "nan"), 0u);
 }
 
+TEST(Plot, BandsAreTheIntervalUpToTheEdge) {
+  const PlotPoint inside = error_point(10, 0.9, 0.03, 0.0001);
+  EXPECT_DOUBLE_EQ(inside.y, 10);
+  EXPECT_DOUBLE_EQ(inside.low, 7);
+  EXPECT_DOUBLE_EQ(inside.high, 13);
+  const PlotPoint wide = error_point(10, 0.9, 0.08, 0.0001);  // more than half of the error
+  EXPECT_NEAR(wide.low, 2, 1e-9);
+  EXPECT_DOUBLE_EQ(error_point(10, 0.9, 0.2, 0.0001).low, 0.01);  // a logarithm has no zero
+}
+
+TEST(Plot, EvenAxesAndLabels) {
+  Plot plot{"t", "x", "y", {{"one", "#111111", {{100, 5, 4, 6, "0.5"}, {200, 7, 7, 8, "<1>"}}}}, 0, "", true};
+  const std::string svg = to_svg(plot);
+  EXPECT_EQ(count(svg, ">0.5<"), 1u);
+  EXPECT_EQ(count(svg, ">&lt;1&gt;<"), 1u);
+  EXPECT_EQ(count(svg, ">100<"), 1u);
+  EXPECT_EQ(count(svg, ">200<"), 1u);
+}
+
 }  // namespace
 }  // namespace filigree
