@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The accuracy table: how good sparse networks get, beside dense ones and beside what Ertl published.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Zeros among activations, and rows with and without them.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The challenge, our engines and peers one after another on the same data.
 #include <algorithm>
 #include <functional>

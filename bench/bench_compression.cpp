@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every method of compression on one dense network, and its results side by side.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The challenge on a CUDA device, every engine of it, beside what arithmetic and traffic allow.
 #include <algorithm>
 

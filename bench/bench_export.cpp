@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks as programs of their own, compiled here and now, beside the library.
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The panel kernel on random layers with every row alive, beside dense GEMM on the same core.
 #include <fmt/format.h>
 

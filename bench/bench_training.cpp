@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse training and inference beside dense GEMM, in one process and in turns.
 #include <algorithm>
 #include <cmath>

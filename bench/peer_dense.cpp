@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products on all threads as a yardstick: each thread multiplies its share of the rows.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Eigen's sparse matrices as a peer.
 #include <Eigen/SparseCore>
 #include <algorithm>

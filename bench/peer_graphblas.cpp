@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SuiteSparse:GraphBLAS as a peer.
 // The header declares C functions without saying so; what it includes must come before.
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What filigree is measured against.
 #pragma once
 

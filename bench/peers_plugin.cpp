@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree-peers.so: peers have libraries of their own, which nobody but a benchmark is to load.
 #include "base/plugin.h"
 #include "peers.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Published results of the Sparse DNN Graph Challenge for 60,000 inputs, with their sources.
 #include "filigree/bench.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A directory for as long as a benchmark runs.
 #pragma once
 

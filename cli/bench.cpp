@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree bench: measured tables with peers.
 #include <fmt/format.h>
 

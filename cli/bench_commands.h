@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of filigree bench that have files of their own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree bench compression, export, activations: networks made smaller, and run a few rows at a time.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree bench device: the challenge on a CUDA device, beside what a roofline predicts and others
 // published.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree bench training, filigree bench accuracy: sparse training beside dense.
 #include "cli/bench_commands.h"
 #include "cli/help.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree challenge: the Sparse DNN Graph Challenge.
 #include <memory>
 

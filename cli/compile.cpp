@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree compile: the exact passes, from model file to model file.
 #include <fmt/format.h>
 

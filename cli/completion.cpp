@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completion scripts: what may follow each command, written out for bash, zsh and fish.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree demo: the generated challenge with both engines, checked; then a sparse network is trained.
 #include <fmt/format.h>
 

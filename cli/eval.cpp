@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree eval: how well a model does on a data set.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree export: a network as a C++ program.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree fetch: public data sets over the network.
 #include "filigree/fetch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree generate: networks, images and whole challenge directories.
 #include <fmt/format.h>
 

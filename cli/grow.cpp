@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree grow: a network from a small sparse seed up to a budget.
 #include <fmt/format.h>
 

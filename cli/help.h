@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Help texts, manual pages and completions, all made from the same tree of commands.
 #pragma once
 

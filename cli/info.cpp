@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree info: what is in a model.
 #include <fmt/format.h>
 

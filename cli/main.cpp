@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program: finds the command, runs it, turns what went wrong into a message and an exit code.
 #include <fmt/format.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree predict: what a model says about rows of a file.
 #include "filigree/predict.h"
 

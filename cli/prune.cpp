@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree prune: a network made smaller, with what that cost and gained.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree sweep: small dense networks against a large sparse one, weight for weight.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree train: networks that are sparse from the first step to the last.
 #include "filigree/train.h"
 
@@ -158,6 +159,21 @@ std::string presets_text() {
   return text;
 }
 
+// Says so where a setting means that nothing will happen.
+void note_idle_settings(const TrainOptions& options, const Data& data) {
+  if (options.dense || options.evolve == Evolve::none || options.update_every == 0) return;
+  const auto rows =
+      static_cast<std::int64_t>(static_cast<double>(data.train_rows()) * (1 - options.validation));
+  const std::int64_t steps = (rows + options.batch - 1) / options.batch * options.epochs;
+  const auto evolving = static_cast<std::int64_t>(options.stop_evolving * static_cast<double>(steps));
+  if (options.update_every < evolving || options.evolve == Evolve::prune)
+    return;  // pruning refuses by itself
+  complain(fmt::format(
+      "note: the topology will not change: updates come every {} steps (--update-every), but this run has {} "
+      "steps, of which {:g} % may change it; 0 chooses by the number of steps",
+      options.update_every, steps, 100 * options.stop_evolving));
+}
+
 int run_train(TrainArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
@@ -185,6 +201,7 @@ int run_train(TrainArguments& arguments, const Context& context) {
   print_line(common, "machine",
              fmt::format("{}, {}{}", processor_name(), threads_text(threads()),
                          device_name() == "cpu" ? "" : ", on " + device_name()));
+  note_idle_settings(options, data);
   if (!common.quiet) std::fflush(stdout);
   const TrainRun result = run_training(arguments, data, options, directory, context);
   print_summary(common, result, data, directory.path.string());

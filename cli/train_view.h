@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a training run shows: a table of epochs on standard output, a live line on standard error.
 #pragma once
 

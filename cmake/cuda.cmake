@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The CUDA device: filigree-cuda.so, where nvcc is; by nvcc itself, for GPUs that need not be there. (CMake 3.25 does
 # not know how to ask nvcc 13 for C++20.)
 set(FILIGREE_HAS_CUDA OFF)

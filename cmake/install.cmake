@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cmake --install: a library that find_package(filigree) and pkg-config find; the program and its plug-ins with it.
 include(CMakePackageConfigHelpers)
 set(FILIGREE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/filigree)

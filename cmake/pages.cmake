@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Manual pages and completions, written by the program itself: cmake -DPROGRAM=… -DOUT=… -P pages.cmake.
 file(MAKE_DIRECTORY ${OUT}/man1)
 execute_process(COMMAND ${PROGRAM} help --form list OUTPUT_VARIABLE commands COMMAND_ERROR_IS_FATAL ANY)

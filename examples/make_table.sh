@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Prints a table of 1,200 measurements of three kinds of seeds, made up by rules: examples/make_table.sh [SEED].
 # Columns: length, width, weight, gloss, moisture (means nothing), kind (0, 1 or 2).
 exec awk -v seed="${1:-1}" 'BEGIN {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains a sparse classifier in memory, saves it, loads it, and asks it about a row.
 #include <filigree/filigree.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer's entry, for the target that the build names.
 #include <cstdint>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A few seconds of fuzzing: smoke.sh PROGRAM CORPUS. What it finds is kept in the current directory, and named.
 set -euo pipefail
 found=$(mktemp -d)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fuzz targets: read, then check what every caller relies on.
 #include "fuzz/targets.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzzers run, and the test suite over the corpus: each target reads bytes as one format.
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Configures and builds a preset: scripts/build.sh PRESET [target …]. Speaks only while it works, or on failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."

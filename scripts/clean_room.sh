@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs ./run or ./test of the last commit in a minimal Debian root, where nothing is installed that they do not install
 # themselves: scripts/clean_room.sh [run|test] [--user]. --user: as an ordinary user with sudo, not as root.
 # The root (Debian of this machine's release, git, ca-certificates) is made once and kept in a temporary directory.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # clang-tidy over every source file, with the commands of a dev build, which compile file by file: scripts/lint.sh [file …].
 # Half an hour on two cores.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that are missing for what is asked: scripts/packages.sh SET …
 #   build     the program and the library       peers     what benchmarks measure filigree against
 #   test      the test suite                    sanitize  the builds with sanitizers and the fuzzers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Writes docs/commands/, a page for each command, from the program's own help: scripts/pages.sh [PROGRAM [DIRECTORY]].
 set -euo pipefail
 cd "$(dirname "$0")/.."

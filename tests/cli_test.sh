@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The program as people use and misuse it: cli_test.sh PROGRAM CASE.
 set -uo pipefail
 program=$1

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The library as others use it: consumer_test.sh BUILD_DIR SOURCE_DIR. Installs it, moves the tree, and builds a program
 # by find_package (shared and static), by pkg-config (shared and static), and, with FILIGREE_ALL set, by add_subdirectory.
 set -euo pipefail

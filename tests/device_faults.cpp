@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mistakes in device code that a sanitizer must find: device_faults MISTAKE. Run by tests that pass if it
 // fails.
 #include <cstdio>

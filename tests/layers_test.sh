@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Includes point down the layer map only: layers_test.sh SOURCE_DIR. With --self-test it must catch planted breaches.
 set -euo pipefail
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that runs out is an exception, wherever it happens: every allocation of loading, compiling, running,
 // training and saving fails in turn, once (and the next succeeds) or for good (and all that follow fail,
 // too). A call that ends the process fails the test by that.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Pages show what the program prints: readme_test.sh PROGRAM SOURCE_DIR [--update]. Runs the commands of each block of
 # README.md that begins with "$ filigree" or "$ ./run", in one directory, and compares what they print with what stands
 # there, times, rates, shares and the machine aside; --update writes the real output into the page. Also compares

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A kernel that wants more registers than there are: building device code must refuse it.
 __global__ void __launch_bounds__(1024) spill(float* x, int rounds) {
   float held[200];

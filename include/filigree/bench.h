@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Benchmarks with peers in the same process. Peers that were not built are left out and named in `missing`.
 #pragma once
 

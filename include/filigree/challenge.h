@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Sparse DNN Graph Challenge: run it, check it, write its files.
 #pragma once
 

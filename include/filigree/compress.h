@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compression: what a network costs, before and after, and how long it will take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What early exits are worth: accuracy against the connections that are computed.
 #pragma once
 

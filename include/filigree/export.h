@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network as a program of its own, for where this library is not.
 #pragma once
 

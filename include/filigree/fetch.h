@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Public data sets, fetched over the network, resumed where they were cut off, and checked.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks: load and save them, make them from arrays or by the RadiX-Net recipe, look inside.
 #pragma once
 

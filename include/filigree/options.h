@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of data sets and of training: plain values, named as the command line and the TOML files name
 // them. Standard library only; rooms below the API may include it, as they may vocabulary.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions: tables of inputs from files, what a network says about their rows, and files of that.
 #pragma once
 

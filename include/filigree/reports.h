@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a training run tells while it goes on: plain values. Standard library only; rooms below the API may
 // include it, as they may vocabulary.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The process: threads, version, machine, and files written whole or not at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Is a large sparse network better than a small dense one with as many weights? The experiment of the
 // survey's hypothesis, over a range of budgets.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training: networks that are sparse from the first step to the last, with an evolving topology.
 #pragma once
 

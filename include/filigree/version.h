@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of these headers. CMakeLists.txt reads it from here.
 #pragma once
 

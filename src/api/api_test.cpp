@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the public API: networks, plans, and both challenge engines where they could disagree.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of exits and mixtures from training to prediction.
 #include <gtest/gtest.h>
 

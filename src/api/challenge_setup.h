@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data of a challenge run: network, images and, where there is one, the official answer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Columns found by name: a file may hold those of the training data in another order, and others beside them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of pruning from end to end, of lottery tickets and of time models as files.
 #include "filigree/compress.h"
 

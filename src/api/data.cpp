@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets behind the public API.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How well a network does on data.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of data sets behind the API and of evaluation on them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs written from networks.
 #include "filigree/export.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a network costs.
 #include <algorithm>
 #include <limits>

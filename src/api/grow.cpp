@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Growth, stage by stage.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lottery tickets, round by round.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of predictions: tables of inputs from files, what networks say about them, files of that.
 #include "filigree/predict.h"
 

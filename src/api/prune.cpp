@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pruning from the network given to the compact one, with the table of what that brought.
 #include <fmt/format.h>
 

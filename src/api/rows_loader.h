@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a data set as a plan reads them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs of which several follow each other in the directory of a larger one.
 #pragma once
 

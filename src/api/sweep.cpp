@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense and sparse networks with as many weights, over a range of budgets.
 #include "filigree/sweep.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of sweeps: fair budgets, files, stopping and going on.
 #include "filigree/sweep.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time models as files, and held against the clock.
 #include "infer/time_model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training behind the public API.
 #include "filigree/train.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Owned arrays aligned for SIMD. Large ones ask for huge pages: a panel is walked at random.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Throwing filigree::Error with a formatted message.
 #pragma once
 

@@ -1,7 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/parallel.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -15,6 +17,9 @@
 #include <tbb/task_arena.h>
 
 #include <memory>
+#include <system_error>
+
+#include "base/error.h"
 
 namespace filigree {
 
@@ -22,6 +27,30 @@ namespace {
 
 int all_cores() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// oneTBB's own threads start others, and end the process where one cannot be had: found out before, it is an
+// error.
+void require_threads(int count) {
+  std::vector<std::thread> tried;
+  std::atomic<bool> done{false};
+  std::string problem;
+  try {
+    tried.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i)
+      tried.emplace_back([&] {
+        std::free(std::malloc(1));  // the C library keeps memory for each thread that asks for some
+        done.wait(false);
+      });
+  } catch (const std::system_error& error) {
+    problem = error.what();
+  }
+  const std::size_t started = tried.size();
+  done = true;
+  done.notify_all();
+  for (std::thread& thread : tried) thread.join();
+  if (!problem.empty())
+    fail("only {} of {} threads can be started ({}): use fewer (--threads)", started + 1, count + 1, problem);
 }
 
 // oneTBB starts when the first loop is shared out: loading what it looks for takes as long as many a
@@ -36,6 +65,7 @@ struct Pool {
   tbb::task_arena& started() {
     const std::lock_guard lock(starting);
     if (arena == nullptr) {
+      require_threads(threads - 1);
       allowance = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
                                                         static_cast<std::size_t>(threads));
       arena = std::make_unique<tbb::task_arena>(threads);

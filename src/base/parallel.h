@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parallel loops on the process's one thread pool. Exceptions of workers are rethrown to the caller.
 #pragma once
 

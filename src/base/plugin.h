@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of filigree in files of their own, loaded when they are first asked for: the CUDA device, downloads,
 // peers of benchmarks. What a prediction does not use, it does not load.
 #pragma once

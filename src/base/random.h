@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seeded random numbers that are the same on every machine: xoshiro256** seeded through splitmix64.
 #pragma once
 

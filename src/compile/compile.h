@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact passes in a row: network in, smaller network with the same outputs out.
 #pragma once
 

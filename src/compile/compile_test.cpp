@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the exact passes: what they remove, and that outputs stay what they were.
 #include "compile/compile.h"
 

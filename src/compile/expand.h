@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The way back from a compiled model: its own inputs and outputs again, no maps.
 #pragma once
 

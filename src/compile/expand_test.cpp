@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the way back from compiled models, and of networks as programs.
 #include "compile/expand.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network as a C++17 program of one file: structure and weights are part of the code.
 #pragma once
 

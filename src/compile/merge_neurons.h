@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes 1 and 2: duplicate neurons become one, constant neurons move into the biases of their readers.
 #pragma once
 

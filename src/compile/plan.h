@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the executor runs: packed layers, from memory or made as they are needed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packed bits to InputRows: count the pixels of each image, then write their numbers.
 #include "data/bit_images.h"
 

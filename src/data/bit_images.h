@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Black-and-white images as packed bits, on their way to InputRows.
 #pragma once
 

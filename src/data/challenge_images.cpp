@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The challenge's enlargement of MNIST, as two one-dimensional steps instead of one huge 2-D transform.
 //
 // Padding a spectrum with zeros is linear and separable: picture → A · picture · Rᵀ, where R stretches rows

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The input images of the Sparse DNN Graph Challenge, made from MNIST.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The challenge's images: against the definition on tiny inputs, against the official files on MNIST.
 #include "data/challenge_images.h"
 

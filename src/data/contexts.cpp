@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows whose meaning depends on their context: data on which a mixture of experts can show what it is for.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the loader that a source's scheme names, and checks what it brings.
 #include "data/dataset.h"
 

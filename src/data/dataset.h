@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A data set in memory: rows of features, one class each.
 #pragma once
 

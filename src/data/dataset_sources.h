@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of sources behind load_dataset. A loader takes the names after the scheme's colon, none of them
 // empty and as many as its form in dataset.cpp allows.
 #pragma once

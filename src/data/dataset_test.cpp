@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets: what each kind of source gives, how rows are split and scaled, every refusal, the real files.
 #include "data/dataset.h"
 

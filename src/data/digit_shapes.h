@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How people write the ten digits: the paths of the pen, before any hand makes them its own.
 #pragma once
 

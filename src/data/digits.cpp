@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws digits: a pen path bent by a random hand, fitted as MNIST fits its digits, then inked by distance.
 #include "data/digits.h"
 

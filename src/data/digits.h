@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handwritten-looking digits drawn from nothing but a seed: data for those who have no data at hand.
 #pragma once
 

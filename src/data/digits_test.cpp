@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The embedded digits: the same everywhere, readable in number and weight, as dense as MNIST.
 #include "data/digits.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets of bytes: images in idx files, and drawn digits.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In the place of stretch_rows.cpp where FILIGREE_IMAGES is off.
 #include "base/error.h"
 #include "data/stretch_rows.h"

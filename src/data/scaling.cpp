@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What inputs are moved and multiplied by before the first layer.
 #include <algorithm>
 #include <array>

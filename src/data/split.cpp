@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws the split and gathers rows.
 #include "data/split.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choosing rows: a part of a data set, and the draw that decides which rows are for testing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two rows are transformed as one complex row, because stretching is linear: z = row + i · next row. Of the
 // padded spectrum only 28·count frequencies are not zero, so the long inverse transform is done in phases.
 // With phases = side / 4 and length = 4·count, output q + phases·m is

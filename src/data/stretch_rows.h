@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of a picture of MNIST images, enlarged by padding their spectrum with zeros.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data sets from text files: comma-separated numbers and LIBSVM's sparse rows.
 #include <algorithm>
 #include <filesystem>

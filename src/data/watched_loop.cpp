@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One parallel_for a batch.
 #include "data/watched_loop.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A parallel loop that reports how far it is and can be stopped on the way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device as the rooms above see it.
 #include "device/baseline_runs.h"
 #include "device/device.h"

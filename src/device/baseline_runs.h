@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The baselines that keep rows in another form: as sparse rows (cuSPARSE's SpGEMM), and as full rows in tiles
 // (Gokhale et al.). Both take sparse inputs and networks in which rows of zeros stay rows of zeros.
 #pragma once

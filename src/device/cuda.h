@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA, or what stands in for it where nvcc does not compile: the only place that asks which it is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree-cuda.so.
 #include "base/plugin.h"
 #include "device/device.h"

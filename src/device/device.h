@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the rooms above ask of a device, without a word of CUDA: rows through the layers of a network.
 #pragma once
 

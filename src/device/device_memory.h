@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of a device, owned; and errors of CUDA as exceptions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What training asks of a device, without a word of CUDA: the passes and updates of a chain of layers.
 #pragma once
 

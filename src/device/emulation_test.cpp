@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of CUDA's stand-in: what kernels, barriers, warps, streams and copies do, and that mistakes show.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows as their entries that are not zero: what a layer makes of a product of sparse matrices.
 #pragma once
 

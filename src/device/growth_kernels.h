@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which connections could grow, on a device: costs of neurons, and the largest gradients of places that are
 // free. The full gradient never exists: tiles of it are computed, looked at and forgotten, twice.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the device's kernels, emulated, against plain loops in double.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers on their way from the host to a device: while one is computed with, the next is copied.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer in training and the rows of a data set, in the memory of a device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One layer of a network on a device: product, bias, activation and which rows live, in one pass.
 #pragma once
 

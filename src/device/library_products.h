@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products by cuSPARSE, the baselines of Wang et al.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over devices by NCCL.
 #include <nccl.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where NCCL is not installed, in the place of nccl.cu.
 #include "device/all_reduce.h"
 #include "filigree/vocabulary.h"

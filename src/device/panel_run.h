@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows through the layers of a network as columns of full matrices: one launch a layer over all rows, dead
 // rows left behind, equal rows merged.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of whole runs on the emulated device, against each row by itself in double.
 #include "device/panel_run.h"
 

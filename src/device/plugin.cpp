@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA device as a plug-in, in the place of backend.cu: see cuda_plugin.cu.
 #include "base/plugin.h"
 #include "device/device.h"

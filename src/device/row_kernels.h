@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows on a device: in from sparse entries, counted, compared, moved together.
 #pragma once
 

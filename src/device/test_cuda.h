@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA without a GPU, for tests: device code compiled by the host's compiler, one thread for each CUDA
 // thread.
 //

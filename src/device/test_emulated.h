@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests on the emulated device: what machine it is, and how much to test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of device code: a stream, and vectors to the device and back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "device/tiled_kernel.h"
 
 #include "device/device_memory.h"

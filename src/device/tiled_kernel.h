@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer as Gokhale et al. compute it: full matrices in square tiles through shared memory, one thread for
 // each output of each row, rows that are empty left out. The baseline of that paper.
 #pragma once

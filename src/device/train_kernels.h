@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operations of training on a device, one launch each. Activations and gradients are neuron-major over
 // the whole batch: x[neuron * stride + sample]. stride is a multiple of kThreads;
 // samples from the batch's size on to there hold zeros in deltas and any numbers elsewhere.

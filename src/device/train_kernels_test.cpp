@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the device's operations of training, emulated, against the CPU's references and plain loops.
 #include "device/train_kernels.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network in training on one or several devices.
 #pragma once
 

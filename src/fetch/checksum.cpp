@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checksums by OpenSSL, over the bytes that a Source gives.
 #include "fetch/checksum.h"
 

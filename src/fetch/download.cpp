@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Downloads: one libcurl transfer per mirror into the part file, then the check of what came.
 #include "fetch/download.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files from the network, over HTTP and HTTPS: resumed where they were cut off, checked before they appear.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Downloads against a server that cuts, redirects, refuses and lies.
 #include "fetch/download.h"
 

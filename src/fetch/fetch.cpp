@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public data sets: where they are and what their files must hold.
 #include "filigree/fetch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fetching whole data sets from a server on this machine.
 #include "filigree/fetch.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The unfinished file of a download: one process at a time appends to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // filigree-fetch.so.
 #include "base/plugin.h"
 #include "filigree/fetch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: an HTTP server on the loopback address, with the ways in which servers disappoint.
 #pragma once
 

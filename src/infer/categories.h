@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which inputs end non-zero: the question of the Graph Challenge, answered exactly.
 #pragma once
 

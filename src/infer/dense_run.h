@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a plan on every row and keeps every output: what predictions need. The executor (executor.h) is for
 // rows that die.
 #pragma once

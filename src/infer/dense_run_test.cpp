@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of running every row: bytes, floats and sparse rows against the reference.
 #include "infer/dense_run.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executor of a device: one layer over all rows at a time, dead rows left behind, equal rows once, the
 // next layer on its way meanwhile.
 #pragma once

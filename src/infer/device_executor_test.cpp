@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the executor of a device, emulated by threads: the CPU's results for the same plans.
 #include "infer/device_executor.h"
 

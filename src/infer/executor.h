@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a plan on sparse inputs: panels through many layers, dead rows out, equal rows once, layers streamed.
 #pragma once
 

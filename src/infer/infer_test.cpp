@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of running networks: the executor against the reference, and categories against both.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "infer/panel_layer.h"
 
 #include "kernels/activation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One panel through one layer of a plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs on their way into panels: rows of bytes or floats, and sparse ones of any width.
 #pragma once
 

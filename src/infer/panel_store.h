@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows on their way between two segments of a network, kept in the panels they will travel on in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The double-precision meaning of running a network: one row at a time in definition, a few at a time in
 // fact.
 #pragma once

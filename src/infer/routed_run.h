@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs networks whose rows do not all go the same way: mixtures of experts, and exits that rows leave by.
 #pragma once
 

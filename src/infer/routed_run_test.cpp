@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of networks whose rows go different ways, against each row by itself in double.
 #include "infer/routed_run.h"
 

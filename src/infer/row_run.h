@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Few rows at a time, one after the other: a panel's 32 places would be mostly empty.
 #pragma once
 

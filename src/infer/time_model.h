@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a plan takes on this machine: the sum over what it is made of, each part at a measured price.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the time model: what is counted, and that prices come out of measurements.
 #include "infer/time_model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Atomic writing: POSIX calls, one buffer, and gzip where the name asks for it.
 #include "io/atomic_file.h"
 
@@ -80,9 +81,15 @@ struct AtomicFile::State {
       target = target.parent_path() / std::filesystem::read_symlink(target, ignored);
     if (ignored && exists) target = name;
     static std::atomic<unsigned> counter = 0;
+    // Without a name until it is complete, where the file system can: a process that is killed then leaves
+    // nothing.
+    const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
+    if (::access("/proc/self/fd", X_OK) == 0)
+      file = ::open(parent.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    nameless = file >= 0;
     do {
       temporary = target.parent_path() / fmt::format(".filigree-{}-{}.tmp", ::getpid(), counter++);
-      file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      if (!nameless) file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (file < 0 && errno == EEXIST);  // left by a process that was killed
     if (file < 0) {
       const int reason = errno;
@@ -96,7 +103,7 @@ struct AtomicFile::State {
   void discard() noexcept {
     if (file >= 0) ::close(file);
     file = -1;
-    if (!temporary.empty()) ::unlink(temporary.c_str());
+    if (!temporary.empty() && !nameless) ::unlink(temporary.c_str());
     temporary.clear();
   }
 
@@ -149,6 +156,13 @@ struct AtomicFile::State {
     flush();
     const bool direct = temporary.empty();
     if (!direct && ::fsync(file) != 0) report("cannot sync");
+    if (nameless) {
+      const std::string here = fmt::format("/proc/self/fd/{}", file);
+      ::unlink(temporary.c_str());  // of a process of this number that was killed in this very moment
+      if (::linkat(AT_FDCWD, here.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
+        report("cannot name the finished file");
+      nameless = false;
+    }
     const int closed = ::close(file);
     file = -1;
     if (closed != 0) report("cannot close");
@@ -174,6 +188,7 @@ struct AtomicFile::State {
   std::filesystem::path target, temporary;  // temporary is empty when the target is written directly
   std::string name;                         // as the caller said it
   int file = -1;
+  bool nameless = false;  // the temporary has no name yet
   std::uint64_t written = 0;
   std::vector<std::byte> buffer;
   std::optional<z_stream> deflater;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of atomic writing: all or nothing, and every failure told.
 #include "io/atomic_file.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Categories of the Graph Challenge, and the official names of its files.
 #include "io/challenge_files.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text files of the Sparse DNN Graph Challenge: layers, images, categories, and where they lie.
 //
 // Readers take any order of lines, tabs or spaces, CRLF, blank lines at the end, a missing last newline, and

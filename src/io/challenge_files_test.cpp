@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the Graph Challenge readers and writers: every accepted form, every refusal, the official bytes.
 #include "io/challenge_files.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing the images of the Graph Challenge, up to hundreds of millions of pixels.
 #include <algorithm>
 #include <cassert>

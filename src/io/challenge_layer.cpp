@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing one layer of a Graph Challenge network.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays the fuzzing corpus, so that the ordinary and the sanitizer builds run every input that ever
 // mattered.
 #include "io/test_files.h"

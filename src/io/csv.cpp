@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads comma-separated numbers: the usual row in one pass, every other line field by field.
 #include "io/csv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comma-separated numbers: one column may be the label, all others are features.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of comma-separated numbers: every accepted form, every refusal, and any rows written and read back.
 #include "io/csv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing idx files: a big-endian header, then the bytes.
 #include "io/idx.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // idx files, as MNIST uses them: arrays of unsigned bytes with 1 to 4 dimensions.
 #pragma once
 

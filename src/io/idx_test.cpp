@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of idx files: what is read, what is refused and why.
 #include "io/idx.h"
 

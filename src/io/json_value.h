@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON as it stands in files: parsed with bounds, and let go of without a single allocation, so that memory
 // that ran out stays an exception (nlohmann's own values need some to be destroyed).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The careful parsers of features and labels, and every message about a wrong one.
 #include "io/labelled_rows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What text files of labelled rows share: labels with their lines, numbers with their places, progress.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads LIBSVM's sparse rows: the usual entry at once, every other one in steps that say what is wrong.
 #include "io/libsvm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse labelled rows as LIBSVM writes them: "label feature:value feature:value …", features from 1.
 #pragma once
 

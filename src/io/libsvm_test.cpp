@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of LIBSVM's sparse rows: every accepted form, every refusal, and any rows written and read back.
 #include "io/libsvm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Foreign text and lists of numbers, made fit for an error message.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing npy files: magic, version, a Python dictionary as text, then the values.
 #include "io/npy.h"
 

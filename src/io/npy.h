@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // npy files, as numpy writes them: arrays of numbers, and npz archives of them.
 #pragma once
 

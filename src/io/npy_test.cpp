@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of npy files: what is read, what is refused and why. Expected bytes are what numpy 1.24 writes.
 #include "io/npy.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing safetensors: 8 bytes of header length, a JSON header, then the arrays without a gap.
 #include "io/safetensors.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // safetensors files: named arrays behind a JSON header, readable from Python in one line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of safetensors files: round trips, the exact bytes, and every way a header can lie.
 #include "io/safetensors.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Byte sources: a raw input (file or memory), and a decoder in front of it when the first bytes ask for one.
 #include "io/source.h"
 

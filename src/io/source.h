@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a file, decompressed on the way: plain, gzip or zstd, told apart by the first bytes, not the
 // name.
 #pragma once

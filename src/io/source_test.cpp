@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of byte sources: formats by magic, multi-part files, truncation, damage.
 #include "io/source.h"
 

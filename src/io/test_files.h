@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: a directory of their own, and whole files.
 #pragma once
 

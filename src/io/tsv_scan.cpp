@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The careful half of the line scanner: blocks, fields, and every message about a wrong line.
 #include "io/tsv_scan.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scanning lines of numbers at memory speed: the usual line takes a short fast path, every other one the
 // careful parser.
 #pragma once

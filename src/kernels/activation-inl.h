@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD bodies of the activation functions, compiled once per target by activation.cpp.
 #if defined(FILIGREE_KERNELS_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_ACTIVATION_INL_H_

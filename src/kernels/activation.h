@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activation functions on a panel, for those that the SpMM epilogue does not do on the way.
 #pragma once
 

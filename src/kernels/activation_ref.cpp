@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meaning of the activation functions.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the activation functions against the double reference on every SIMD target.
 #include "kernels/activation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which experts of a mixture a sample goes to, for training and inference alike.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the choice of experts against sorting.
 #include "kernels/choose_experts.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD body of count_bits, compiled once per target by count_bits.cpp.
 #if defined(FILIGREE_KERNELS_COUNT_BITS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_COUNT_BITS_INL_H_

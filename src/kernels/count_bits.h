@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting ones of a bit panel into a float panel: the first step of a run on binary inputs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meaning of count_bits.
 #include "kernels/count_bits.h"
 #include "kernels/packed.h"

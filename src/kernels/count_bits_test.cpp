@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of count_bits against its reference on every SIMD target.
 #include "kernels/count_bits.h"
 

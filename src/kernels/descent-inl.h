@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD bodies of gradient descent, compiled once per target by descent.cpp.
 #if defined(FILIGREE_KERNELS_DESCENT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_DESCENT_INL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatch of gradient descent to the best SIMD target of the CPU.
 #include "kernels/descent.h"
 

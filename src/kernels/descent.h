@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of gradient descent on plain arrays: adding gradients up, moving weights.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the steps of gradient descent mean, one weight at a time. In single precision: the kernels give the
 // same bits.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of gradient descent against its reference on every SIMD target.
 #include "kernels/descent.h"
 

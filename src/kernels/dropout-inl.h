@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD body of dropout, compiled once per target by dropout.cpp.
 #if defined(FILIGREE_KERNELS_DROPOUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_DROPOUT_INL_H_

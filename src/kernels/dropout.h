@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dropout from a counter: the same key drops the same places, so the backward pass needs no stored mask.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What dropout means, one place at a time.
 #include <cmath>
 

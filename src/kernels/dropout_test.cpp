@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of dropout: the reference's bits on every SIMD target, and the statistics of what drops out.
 #include "kernels/dropout.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD body of find_large, compiled once per target by find_large.cpp.
 #if defined(FILIGREE_KERNELS_FIND_LARGE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_FIND_LARGE_INL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatch of find_large to the best SIMD target of the CPU.
 #include "kernels/find_large.h"
 

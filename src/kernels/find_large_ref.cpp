@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What finding large values means, one value at a time.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of find_large against its reference on every SIMD target.
 #include "kernels/find_large.h"
 

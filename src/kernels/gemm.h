@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense matrix products, called out to oneDNN: the dense baseline and its yardstick.
 // (Debian's OpenBLAS takes recent Xeons for an old core and is 10× too slow.)
 #pragma once

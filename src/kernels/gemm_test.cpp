@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the dense product against sums in double: transpositions, strides, what is added to.
 #include "kernels/gemm.h"
 

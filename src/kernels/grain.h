@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How finely kernels cut their work for threads.
 #pragma once
 

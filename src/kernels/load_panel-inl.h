@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD bodies of load_panel, compiled once per target by load_panel.cpp.
 #if defined(FILIGREE_KERNELS_LOAD_PANEL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_LOAD_PANEL_INL_H_

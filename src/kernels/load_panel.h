@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading a panel: rows of a row-major data set become columns of a neuron-major panel, scaled on the way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meaning of load_panel. Two float operations per element: exact, so that no tolerance is needed.
 #include "kernels/load_panel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of load_panel against its reference, bit for bit, on every SIMD target.
 #include "kernels/load_panel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sparse matrix repacked for panels: input tiles that stay in L1, outputs grouped by their number of
 // connections.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The products of training on one panel of samples: forward, backward, gradients.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the products of training mean, in double precision.
 #include "kernels/panel_pass.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the products of training against their references on every SIMD target.
 #include "kernels/panel_pass.h"
 

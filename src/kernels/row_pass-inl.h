@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD bodies of row_pass, compiled once per target by row_pass.cpp.
 #if defined(FILIGREE_KERNELS_ROW_PASS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_ROW_PASS_INL_H_

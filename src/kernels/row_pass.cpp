@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One row through one layer: the body of the best SIMD target.
 #include "kernels/row_pass.h"
 

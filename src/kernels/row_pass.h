@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One row through one layer: what panels are too wide for. Inputs of zero cost nothing.
 #pragma once
 

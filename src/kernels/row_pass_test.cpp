@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of single rows: the bits of the panel kernel, on every SIMD target, with zeros skipped or not.
 #include "kernels/row_pass.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SDDMM: dot products of dense rows, sampled at a sparse pattern: the weight gradient of a sparse layer.
 #pragma once
 

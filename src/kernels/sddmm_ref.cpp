@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meaning of SDDMM, in double: truth must be nearer than any float order.
 #include "kernels/sddmm.h"
 

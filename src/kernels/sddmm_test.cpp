@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of SDDMM against its reference on every SIMD target.
 #include "kernels/sddmm.h"
 

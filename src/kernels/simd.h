@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which SIMD target the kernels use on this CPU.
 #pragma once
 

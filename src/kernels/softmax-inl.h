@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD body of softmax, compiled once per target by softmax.cpp.
 #if defined(FILIGREE_KERNELS_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_SOFTMAX_INL_H_

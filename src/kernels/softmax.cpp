@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dispatch of softmax to the best SIMD target of the CPU.
 #include "kernels/softmax.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Softmax over a panel of logits: each sample's shares of the classes.
 #pragma once
 

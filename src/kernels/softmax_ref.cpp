@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What softmax means, in double precision.
 #include <algorithm>
 #include <cmath>

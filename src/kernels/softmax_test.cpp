@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of softmax against its reference on every SIMD target.
 #include "kernels/softmax.h"
 

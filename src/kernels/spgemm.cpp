@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpGEMM after Gustavson: count the entries of each row of C, then fill the rows in place.
 #include "kernels/spgemm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpGEMM: C = A B, all sparse.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of SpGEMM against its reference.
 #include "kernels/spgemm.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIMD bodies of SpMM, compiled once per target by spmm.cpp.
 #if defined(FILIGREE_KERNELS_SPMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_SPMM_INL_H_

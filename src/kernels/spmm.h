@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpMM: sparse weights times dense activations, the work of a forward pass.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of SpMM: any batch from CSR, and panels from packed matrices, against the reference on every SIMD
 // target.
 #include "kernels/spmm.h"

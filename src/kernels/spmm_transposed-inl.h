@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The SIMD body of spMMᵀ, compiled once per target.
 #if defined(FILIGREE_KERNELS_SPMM_TRANSPOSED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_SPMM_TRANSPOSED_INL_H_

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spMMᵀ: Y = Aᵀ X for a batch, the backward data pass of a sparse layer.
 #pragma once
 

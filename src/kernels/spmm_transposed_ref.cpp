@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meaning of spMMᵀ, in double: truth must be nearer than any float order.
 #include "kernels/spmm_transposed.h"
 

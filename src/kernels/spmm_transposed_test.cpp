@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of spMMᵀ against its reference on every SIMD target.
 #include "kernels/spmm_transposed.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The SIMD body of spMV, compiled once per target.
 #if defined(FILIGREE_KERNELS_SPMV_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_SPMV_INL_H_

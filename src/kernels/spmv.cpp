@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spMV: shares rows among threads and calls the body of the best SIMD target.
 #include "kernels/spmv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spMV: y = A x for one input vector.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spVV: four running sums against a dense vector, a merge against a sparse one.
 #include "kernels/spvv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // spVV: the dot product of a sparse vector with a dense or a sparse one.
 #pragma once
 

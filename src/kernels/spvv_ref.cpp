@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The meaning of spVV, in double: truth must be nearer than any float order.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of spVV against its reference and by hand.
 #include "kernels/spvv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of kernels: random operands, and equality up to the rounding that a sum of n terms may have.
 #pragma once
 

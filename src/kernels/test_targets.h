@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of SIMD kernels: runs a body once on each Highway target that this CPU supports.
 #pragma once
 

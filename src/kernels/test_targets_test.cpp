@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests that for_each_target really pins run-time dispatch, and frees it afterwards.
 #include "kernels/test_targets.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The networks of the Sparse DNN Graph Challenge: their constants, the RadiX-Net generator, the official
 // files.
 #pragma once

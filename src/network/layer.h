@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer: y = activation(W x + b).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where layers come from: memory, files or a generator.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model files: a network as one safetensors file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of layer sources: the RadiX-Net recipe, networks in memory, official files, model files.
 #include <gtest/gtest.h>
 

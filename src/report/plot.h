@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plots as SVG: lines with bands, axes by logarithms or even.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary inputs, 32 rows at a time, one bit per row: for each panel and column, which of its rows have the
 // entry.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BSR: validation and conversion, one block row at a time.
 #include "sparse/bsr.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Block sparse rows: square dense blocks, for networks whose connections come in groups.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checks on compressed arrays that CSR, CSC and BSR share.
 #include "sparse/compressed.h"
 

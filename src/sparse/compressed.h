@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CSR and CSC share: the soundness of offsets and of the sorted indices between them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // COO: validation, and conversion to CSR by two stable counting sorts.
 #include "sparse/coo.h"
 

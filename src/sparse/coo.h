@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Coordinate triples in any order: how matrices arrive from files and generators.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSC: the CSR of the transposed matrix, with the words exchanged.
 #include "sparse/csc.h"
 

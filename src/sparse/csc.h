@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compressed sparse columns: who reads an input neuron, for kernels that gather along columns.
 #pragma once
 

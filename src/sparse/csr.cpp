@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSR: validation, full matrices, and transposition by counting.
 #include "sparse/csr.h"
 

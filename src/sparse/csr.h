@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compressed sparse rows: the format weights are kept in, one row per output neuron.
 #pragma once
 

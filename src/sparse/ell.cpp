@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ELL: validation and conversion.
 #include "sparse/ell.h"
 

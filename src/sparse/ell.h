@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ELLPACK: every row padded to one width, for matrices whose rows are about equally long.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of ELL: padding, validation and the way to CSR and back.
 #include "sparse/ell.h"
 

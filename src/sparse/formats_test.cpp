@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A matrix keeps its entries on any walk through all formats.
 #include <gtest/gtest.h>
 

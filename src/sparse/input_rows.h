@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse inputs to a network: one row per input, 16-bit columns because they are read once and from memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LIL: element access, validation and conversion.
 #include "sparse/lil.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list of entries per row: the format for a topology that gains and loses connections one by one.
 #pragma once
 

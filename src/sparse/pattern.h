@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which connections a layer in training has, without their values: CSR with 16-bit columns, because a
 // connection that is trained costs memory for its place as well as for its weight, gradient and momentum.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the connections of a layer in training: validation, the order of rows, transposition, CSR and
 // back.
 #include "sparse/pattern.h"

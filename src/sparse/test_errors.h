@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: the message of the Error that a call throws.
 #pragma once
 

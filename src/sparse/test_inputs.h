@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: input rows with a value in every column.
 #pragma once
 

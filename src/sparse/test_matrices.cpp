@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sparse/test_matrices.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: random sparse matrices, by seed and as a RapidCheck generator.
 #pragma once
 

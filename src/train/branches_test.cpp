@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of exits and mixtures in training: gradients against an independent forward pass in double and its
 // central differences, what the record holds, and what they are for.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TOML to settings: every key is looked at, everything unexpected has its line.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1  // without them toml++ 3.3 goes on after some errors

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training configurations as TOML. The keys are the names of for_each_setting, `preset`, and a table [data].
 #pragma once
 

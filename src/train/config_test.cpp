@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings from text and from TOML, and back.
 #include "train/config.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which connections of a network in training stay, and its layers rebuilt from those.
 #pragma once
 

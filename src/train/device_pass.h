@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of training on a device in the place of the CPU's slices: the trainer's layers live there, and come
 // home to evolve, to be saved and to be looked at.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of training on a device, emulated by threads: step by step what the CPU does, within rounding.
 #include "train/device_pass.h"
 

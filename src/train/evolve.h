@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evolution of the topology: small weights go, new connections come.
 #pragma once
 

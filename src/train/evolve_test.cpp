@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of evolution: what goes, what comes, what stays as it was, for networks at random and by hand.
 #include "train/evolve.h"
 

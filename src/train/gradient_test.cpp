@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of forward and backward: losses and gradients against an independent forward pass in double and its
 // central differences.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connections that live and die together: neurons, square blocks, and at most n of m inputs in a row.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Growth of whole networks: neurons split in two, layers put in between, without a change of what is
 // computed.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of growth: the function stays, the budget holds.
 #include "train/grow.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where new connections go: the largest gradients among places that have none, or places at random.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of growth: the largest gradients against all of them in double, and places at random.
 #include "train/growth.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer while it is trained: connections, values, gradients and the optimizer's memory, all of one length.
 #pragma once
 

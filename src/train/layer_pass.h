@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One layer in training on one panel of samples: the way forward and the way back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses and the gradients they start the backward pass with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the losses by hand, and of their gradients by central differences.
 #include "train/loss.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lottery tickets: connections that are kept for what they became, with the values they had.
 #pragma once
 

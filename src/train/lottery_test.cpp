@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of lottery tickets.
 #include "train/lottery.h"
 

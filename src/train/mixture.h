@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mixture of experts in training: which samples go where, and the way there and back.
 #pragma once
 

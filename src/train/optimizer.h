@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizers: what becomes of gradients. State lives with each connection.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the optimizers against their formulas in double.
 #include "train/optimizer.h"
 

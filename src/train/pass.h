@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Forward and backward through the layers for one slice of a batch: the part of a step that runs side by
 // side.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings behind one word.
 #pragma once
 

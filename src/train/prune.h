@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pruning: evolution that only drops, until a network is as sparse as asked.
 #pragma once
 

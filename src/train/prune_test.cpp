@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of pruning and of runs that go on from a given network.
 #include "train/prune.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole training run: epochs, validation, early stopping, and the files it leaves.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of whole runs: learning, early stopping, files, stopping and going on.
 #include <gtest/gtest.h>
 

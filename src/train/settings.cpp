@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of settings and the reading of their text.
 #include "train/settings.h"
 

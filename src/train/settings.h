@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The settings of training by name: what they mean, what they may be, and how text becomes one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training that goes on from a given network instead of beginning by chance.
 #pragma once
 

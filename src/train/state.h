@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything a run knows between two steps: what a checkpoint holds.
 #pragma once
 

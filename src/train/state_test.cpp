@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of checkpoints: everything comes back, and what is damaged is refused.
 #include "train/state.h"
 

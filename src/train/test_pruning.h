@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of pruning: networks that are to lose weights, and the end of a run.
 #pragma once
 

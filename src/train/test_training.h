@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of training: small data sets, layers by hand, and a forward pass in double that shares no code
 // with the one it checks.
 #pragma once

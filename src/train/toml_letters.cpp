@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "train/toml_letters.h"
 
 #include <fmt/format.h>

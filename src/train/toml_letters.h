@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Letters beyond ASCII, hidden while TOML is parsed: toml++ 3.3 runs into undefined behaviour where they
 // stand outside of strings, or after the backslash that joins two lines of one.
 #pragma once

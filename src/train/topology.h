@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The network before the first step: how many connections each layer gets, where they are, what they weigh.
 #pragma once
 

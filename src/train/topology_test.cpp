@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of the network before the first step: how many connections, where they are, what they weigh.
 #include "train/topology.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training loop: epochs of steps, evolution, validation, checkpoints.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests of single steps: bits, schedules, the split of the rows, what is refused.
 #include "train/trainer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library, as somebody else's program uses it.
 #include <filigree/filigree.h>
 

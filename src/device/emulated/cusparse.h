@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What we use of cuSPARSE, emulated: in the place of its own header where the host's compiler compiles.
 // Products are plain loops that run when their stream does; what the library leaves to its caller (buffers of
 // the size it asked for, pointers that are set before they are used) is checked.

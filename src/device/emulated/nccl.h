@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What we use of NCCL, emulated: in the place of NCCL's own header where the host's compiler compiles. Sums
 // are made at the end of a group, when every stream of it has been waited for.
 #pragma once
