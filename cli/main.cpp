@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <new>
 #include <string>
@@ -298,9 +299,27 @@ Run add_completion(CLI::App& command) {
   };
 }
 
+// What a library under ours cannot hand on, such as a thread that another thread could not start, ends the
+// program with its message all the same.
+[[noreturn]] void last_words() {
+  if (const std::exception_ptr error = std::current_exception()) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::bad_alloc&) {
+      complain("out of memory");
+    } catch (const std::exception& e) {
+      complain(e.what());
+    } catch (...) {
+      complain("an unknown failure");
+    }
+  }
+  _exit(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_terminate(last_words);
   try {
     static SignalWatch signals;
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
