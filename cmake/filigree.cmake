@@ -54,13 +54,10 @@ function(filigree_room name)
   add_library(filigree_${name} OBJECT ${sources})
   target_include_directories(filigree_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(filigree_${name} PUBLIC ${ARG_LINKS} PRIVATE filigree_options filigree_sanitized)
-  if(name STREQUAL kernels)  # GCC wants the immediate operands of intrinsics inlined, in a debug build as well
-    target_compile_options(filigree_kernels PRIVATE $<$<CONFIG:Debug>:-O1>)
-  endif()
   if(name STREQUAL base)  # parsing these is a third of what most files take to compile: once for all rooms
     target_precompile_headers(filigree_base PRIVATE <fmt/format.h> <algorithm> <filesystem> <functional> <map> <memory>
       <span> <string> <vector>)
-  else()
+  elseif(NOT name STREQUAL kernels)  # with a precompiled header and -O0, GCC takes the pragmas of SIMD targets for -O
     target_precompile_headers(filigree_${name} REUSE_FROM filigree_base)
   endif()
 endfunction()
