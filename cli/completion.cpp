@@ -13,7 +13,7 @@ namespace {
 
 // Every command that takes options, "bench kernels" as well as "train".
 void collect(const CLI::App& app, std::vector<const CLI::App*>& all) {
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : subcommands(app)) {
     all.push_back(command);
     collect(*command, all);
   }
@@ -31,10 +31,6 @@ std::string words_after(const CLI::App& app) {
   return fmt::format("{}", fmt::join(words_of(app), " "));
 }
 
-bool is_flag(const CLI::Option& option) {
-  return option.get_expected_max() == 0 || option.get_type_size_max() == 0;
-}
-
 std::string long_options(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
@@ -45,8 +41,7 @@ std::string long_options(const CLI::App& app) {
 
 std::string subcommands_of(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
+  for (const CLI::App* command : subcommands(app)) names.push_back(command->get_name());
   return fmt::format("{}", fmt::join(names, " "));
 }
 
@@ -59,10 +54,9 @@ std::string bash_script(const CLI::App& program) {
       "  case \"$words \" in\n";
   std::ranges::sort(all, std::greater<>(), [](const CLI::App* a) { return words_after(*a).size(); });
   for (const CLI::App* command : all)
-    text += fmt::format("    \"{} \"*) offered=\"{}\" ;;\n", words_after(*command),
-                        command->get_subcommands([](const CLI::App*) { return true; }).empty()
-                            ? long_options(*command)
-                            : subcommands_of(*command) + " --help");
+    text += fmt::format(
+        "    \"{} \"*) offered=\"{}\" ;;\n", words_after(*command),
+        subcommands(*command).empty() ? long_options(*command) : subcommands_of(*command) + " --help");
   text += fmt::format("    *) offered=\"{} --help --version\" ;;\n  esac\n", subcommands_of(program));
   text +=
       "  if [[ $word == -* || -z $word || $words != *\\ * ]]; then\n"
@@ -80,7 +74,7 @@ std::string quoted(std::string text) {
 
 std::string fish_script(const CLI::App& program) {
   std::string text = "# fish completion of filigree\n";
-  for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* command : subcommands(program))
     text += fmt::format("complete -c filigree -n __fish_use_subcommand -a {} -d {}\n", command->get_name(),
                         quoted(command->get_description()));
   std::vector<const CLI::App*> all;
@@ -89,7 +83,7 @@ std::string fish_script(const CLI::App& program) {
     std::string seen;
     for (const std::string& word : words_of(*command))
       seen += (seen.empty() ? "" : "; and ") + fmt::format("__fish_seen_subcommand_from {}", word);
-    for (const CLI::App* each : command->get_subcommands([](const CLI::App*) { return true; }))
+    for (const CLI::App* each : subcommands(*command))
       text += fmt::format("complete -c filigree -n {} -a {} -d {}\n", quoted(seen), each->get_name(),
                           quoted(each->get_description()));
     for (const CLI::Option* option : command->get_options())
@@ -114,7 +108,7 @@ std::string zsh_script(const CLI::App& program) {
   };
   const auto commands_offered = [&](const CLI::App& app) {
     std::string list;
-    for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
+    for (const CLI::App* each : subcommands(app))
       list += " " + described(each->get_name(), each->get_description());
     return list;
   };

@@ -15,6 +15,18 @@
 
 namespace filigree::cli {
 
+std::vector<const CLI::App*> subcommands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+bool is_flag(const CLI::Option& option) {
+  return option.get_expected_max() == 0 || option.get_type_size_max() == 0;
+}
+
 namespace {
 
 constexpr int kWidest = 100, kNarrowest = 48, kWithoutTerminal = 80;
@@ -77,14 +89,6 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
     used += columns(word);
   }
   return result;
-}
-
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
-}
-
-bool is_flag(const CLI::Option& option) {
-  return option.get_expected_max() == 0 || option.get_type_size_max() == 0;
 }
 
 // CLI11 appends what validators say to the metavariable: "N:INT in [1 - 65536]", "E:{plain,compiled}".
@@ -155,7 +159,7 @@ std::string text_with_default(const OptionHelp& help) {
 
 std::string usage(const CLI::App& command) {
   std::string text = full_name(command);
-  if (!command.get_subcommands({}).empty()) return text + " COMMAND [options]";
+  if (!subcommands(command).empty()) return text + " COMMAND [options]";
   std::string required;
   for (const OptionHelp& help : option_helps(command)) {
     if (!help.names.starts_with('-')) {
@@ -193,7 +197,7 @@ struct CommandGroup {
 };
 std::vector<CommandGroup> command_groups(const CLI::App& app) {
   std::vector<CommandGroup> groups;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : subcommands(app)) {
     auto group = std::ranges::find(groups, command->get_group(), &CommandGroup::heading);
     if (group == groups.end()) group = groups.insert(groups.end(), {command->get_group(), {}});
     group->commands.push_back(command);

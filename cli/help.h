@@ -9,6 +9,11 @@
 
 namespace filigree::cli {
 
+// What CLI11 does not offer by itself.
+std::vector<const CLI::App*> subcommands(const CLI::App& app);  // all of them, parsed or not
+std::string full_name(const CLI::App& app);                     // "filigree bench kernels"
+bool is_flag(const CLI::Option& option);                        // takes no value
+
 // A command as people would type it, and what it does. Kept in the app's footer.
 struct Example {
   std::string command, what;

@@ -133,10 +133,7 @@ std::vector<Parsed> add_commands(CLI::App& app, const Wanted& wanted) {
 
 void set_up(CLI::App& app) {
   app.require_subcommand(1);
-  app.set_help_flag("");
-  app.add_flag_function(
-         "-h,--help", [](std::int64_t) {}, "show this help")
-      ->group("Help and output");
+  add_help_flag(app);
   app.add_flag_function(
          "--version", [](std::int64_t) {}, "print the version")
       ->group("Help and output");
@@ -160,13 +157,8 @@ CLI::App* find_command(CLI::App& app, std::span<const std::string> words, std::s
 
 std::vector<std::string> names_of_commands(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(sub->get_name());
+  for (const CLI::App* sub : subcommands(app)) names.push_back(sub->get_name());
   return names;
-}
-
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "filigree" : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& words) {
@@ -214,7 +206,7 @@ int run(std::span<const std::string> words, const Context& context) {
   }
   std::size_t at = 0;
   CLI::App* const command = find_command(app, words, at);
-  const bool complete = command->get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool complete = subcommands(*command).empty();
   if (!complete && at < words.size() && !words[at].starts_with('-')) refuse_command(*command, words[at]);
   if (asks_for_help(words.subspan(at))) {
     fmt::print("{}", help_text(*command, text_width()));
@@ -245,7 +237,7 @@ struct Tree {
 
 void list_commands(const CLI::App& app) {
   fmt::print("{}\n", full_name(app));
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) list_commands(*sub);
+  for (const CLI::App* sub : subcommands(app)) list_commands(*sub);
 }
 
 Run add_help(CLI::App& command) {

@@ -174,18 +174,16 @@ Evaluation evaluate(const Network& network, const Data& data, Part part, const O
   if (part == Part::test || (part == Part::all && set.test.rows > 0)) parts.emplace_back(&set.test, "test");
   const std::vector<Index> order =
       column_order(network.impl().origin.feature_names, set.origin.feature_names, set.name);
-  DataRows ordered;
-  for (const auto& [rows, name] : parts) {
-    if (!order.empty()) ordered = in_order(*rows, order);
-    check_fit(network, data, order.empty() ? *rows : ordered, name);
+  std::vector<DataRows> ordered;  // a part each, where the columns stand in another order
+  ordered.reserve(parts.size());
+  for (auto& [rows, name] : parts) {
+    if (!order.empty()) rows = &ordered.emplace_back(in_order(*rows, order));
+    check_fit(network, data, *rows, name);
   }
   const std::vector<Index> output_of_class = outputs_for(network, set);
   const Plan plan = compile(network, observer, options);
   Scores scores(network, plan, output_of_class);
-  for (const auto& [rows, name] : parts) {
-    if (!order.empty()) ordered = in_order(*rows, order);
-    scores.add(order.empty() ? *rows : ordered, observer);
-  }
+  for (const auto& [rows, name] : parts) scores.add(*rows, observer);
   return scores.result();
 }
 
