@@ -49,7 +49,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   bench.neurons = data.network->inputs();
   bench.layers = data.network->layers();
   bench.inputs = data.images.rows;
-  const auto fraction_of = memory_limit_or_default(options.memory_limit) / 2;
+  const auto fraction_of = memory_limit_or_usual(options.memory_limit) / 2;
 
   std::vector<std::vector<Index>> answers;
   const auto add = [&](const std::string& name, const Timed& timed) {

@@ -122,7 +122,7 @@ DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& obse
   bench.neurons = data.network->inputs();
   bench.layers = data.network->layers();
   bench.inputs = data.images.rows;
-  const auto limit = memory_limit_or_default(options.memory_limit) / 2;
+  const auto limit = memory_limit_or_usual(options.memory_limit) / 2;
   const Observer quiet{{}, observer.stop};
   const PreparedEngine compiled = prepare_engine(Engine::compiled, *data.network, limit, observer);
   RunOptions run_options;

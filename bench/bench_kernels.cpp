@@ -83,7 +83,7 @@ KernelRow time_panel(std::string name, const CsrMatrix& w, int repeat, const Yar
     const double dense_rate = dense();
     const double start = seconds_now();
     for (int i = 0; i < rounds; ++i)
-      spmm_panel(packed, {bias, Activation::relu, kChallengeCap, 1.0f}, x.data(), y.data(), range);
+      spmm_panel(packed, {bias, {Activation::relu, kChallengeCap}}, x.data(), y.data(), range);
     const double rate = work * rounds / (seconds_now() - start);
     if (r == 0) continue;  // warms up
     rates.push_back(rate);

@@ -17,6 +17,7 @@
 #include "kernels/load_panel.h"
 #include "kernels/simd.h"
 #include "peers.h"
+#include "train/cpu_training.h"
 #include "train/topology.h"
 #include "train/trainer.h"
 
@@ -196,7 +197,7 @@ void bench_inference(const TrainingBenchOptions& options, const Observer& observ
     if (r >= 0) dense_seconds.push_back(dense_time);
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const double sparse_time =
-          time([&] { plans[p].run(std::span<const std::uint8_t>(images.train.bytes)); });
+          time([&] { (void)plans[p].run(std::span<const std::uint8_t>(images.train.bytes)); });
       if (r >= 0) seconds[p].push_back(sparse_time);
     }
   }
@@ -310,19 +311,24 @@ void bench_wide(const TrainingBenchOptions& options, const Observer& observer, T
   }
 }
 
-// Where the sparse one becomes as fast as the dense one, interpolated; NaN if nowhere.
+// From which sparsity on the sparse one stays at least as fast as the dense one, interpolated; NaN if
+// nowhere. A full layer may be as fast as dense again, where one of 20 % sparsity is not.
 double break_even(const TrainingBench& bench, std::string_view task) {
+  double found = std::nan("");
   const TrainingRow* before = nullptr;
   for (const TrainingRow& row : bench.rows) {
     if (row.task != task || row.sparsity < 0) continue;
-    if (row.speedup >= 1) {
-      if (before == nullptr || before->speedup >= 1) return row.sparsity;
+    if (row.speedup < 1) {
+      found = std::nan("");
+    } else if (before == nullptr) {
+      found = row.sparsity;
+    } else if (before->speedup < 1) {
       const double share = (1 - before->speedup) / (row.speedup - before->speedup);
-      return before->sparsity + share * (row.sparsity - before->sparsity);
+      found = before->sparsity + share * (row.sparsity - before->sparsity);
     }
     before = &row;
   }
-  return std::nan("");
+  return found;
 }
 
 }  // namespace

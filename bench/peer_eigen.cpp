@@ -35,7 +35,7 @@ class EigenPeer final : public ChallengePeer {
       Sparse& w = weights_.emplace_back(layer.inputs(), layer.outputs());
       w.setFromTriplets(weights.begin(), weights.end());
       bias_.push_back(layer.bias.front());
-      cap_ = layer.cap;
+      cap_ = layer.activation.cap;
     }
   }
 

@@ -38,7 +38,7 @@ class GraphBlasPeer final : public ChallengePeer {
       const Layer layer = network.layer(l);
       weights_.push_back(make_weights(layer));
       bias_.push_back(layer.bias.front());
-      cap_ = layer.cap;
+      cap_ = layer.activation.cap;
     }
   }
   ~GraphBlasPeer() override {

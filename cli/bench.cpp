@@ -219,7 +219,7 @@ Run add_bench(CLI::App& command) {
                    "number of timed runs, of which the median is reported [5]")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
-  add_bytes_option(*challenge_command, challenge->options.memory_limit);
+  add_bytes_option(*challenge_command, challenge->options.memory_limit, kChallengeMemoryHelp);
   challenge_command->add_flag("--all", challenge->all,
                               "run the twelve official sizes, up to --layers, next to published figures");
   challenge_command->add_flag("--no-peers", challenge->no_peers, "leave GraphBLAS and Eigen out");
@@ -242,9 +242,9 @@ Run add_bench(CLI::App& command) {
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
   kernels_command
-      ->add_option("--time-model", kernels->time_model,
-                   "measure the prices of the time model of prune --method fssl, on all threads, and write "
-                   "them to this file")
+      ->add_option(
+          "--time-model", kernels->time_model,
+          "measure the time model that prune --method fssl uses, on all threads, and write it to this file")
       ->type_name("FILE");
   kernels_command->add_option("--rows", kernels->rows, "number of rows of a call, for --time-model [512]")
       ->type_name("N")
@@ -255,16 +255,18 @@ Run add_bench(CLI::App& command) {
                {{"filigree bench challenge", "time 1024 × 120 next to its peers"},
                 {"filigree bench challenge --all --mnist DIR", "fill the table of all twelve sizes"}});
   add_examples(*kernels_command, {{"filigree bench kernels", "print connections per second at four sizes"},
-                                  {"filigree bench kernels --time-model prices.json",
-                                   "measure prices for prune --method fssl"}});
+                                  {"filigree bench kernels --time-model time-model.json",
+                                   "measure the time model for prune --method fssl"}});
   const Run training = add_bench_training(command);
   const Run accuracy = add_bench_accuracy(command);
   const Run compression = add_bench_compression(command);
   const Run device = add_bench_device(command);
   const Run exported = add_bench_export(command);
   const Run activations = add_bench_activations(command);
-  add_examples(command, {{"filigree bench kernels", "how fast the sparse product is here"},
-                         {"filigree bench training --curve", "from which sparsity on sparse wins here"}});
+  add_examples(command,
+               {{"filigree bench kernels", "measure the speed of the sparse product on this machine"},
+                {"filigree bench training --curve",
+                 "find the sparsity from which sparse is faster than dense on this machine"}});
   return [=, &command](const Context& context) {
     if (challenge_command->parsed()) return run_challenge_bench(*challenge, context);
     if (kernels_command->parsed()) return run_kernel_bench(*kernels, context);

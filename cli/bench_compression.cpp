@@ -214,9 +214,9 @@ Run add_bench_export(CLI::App& app) {
   export_command->add_option("--repeat", exported->repeat, "number of timed rounds [200]")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  add_examples(*export_command,
-               {{"filigree bench export run/model.safetensors", "on random rows"},
-                {"filigree bench export run/model.safetensors --data fashion", "on rows of a data set"}});
+  add_examples(*export_command, {{"filigree bench export runs/first/model.safetensors", "on random rows"},
+                                 {"filigree bench export runs/first/model.safetensors --data fashion",
+                                  "on rows of a data set"}});
   exported->common.add_to(*export_command);
   return [exported](const Context& context) { return run_export_bench(*exported, context); };
 }
@@ -230,11 +230,11 @@ Run add_bench_activations(CLI::App& app) {
   activations_command->add_option("--repeat", activations->repeat, "number of timed rounds [500]")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  add_examples(
-      *activations_command,
-      {{"filigree bench activations run/model.safetensors --data fashion",
-        "where zeros are, and what they save"},
-       {"filigree bench activations run/model.safetensors --data fashion --threads 1", "on one thread"}});
+  add_examples(*activations_command,
+               {{"filigree bench activations runs/first/model.safetensors --data fashion",
+                 "where zeros are, and what they save"},
+                {"filigree bench activations runs/first/model.safetensors --data fashion --threads 1",
+                 "on one thread"}});
   activations->common.add_to(*activations_command);
   return [activations](const Context& context) { return run_activation_bench(*activations, context); };
 }

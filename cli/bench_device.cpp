@@ -132,7 +132,7 @@ Run add_bench_device(CLI::App& bench) {
                    "number of timed runs, of which the median is reported [5]")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
-  add_bytes_option(*command, arguments->options.memory_limit);
+  add_bytes_option(*command, arguments->options.memory_limit, kChallengeMemoryHelp);
   add_examples(*command,
                {{"filigree bench device", "predictions and published figures of all sizes"},
                 {"filigree bench device --device cuda --mnist DIR", "measure every kernel on a GPU"}});

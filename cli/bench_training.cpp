@@ -160,7 +160,7 @@ int run_accuracy_bench(AccuracyArguments& arguments, const Context& context) {
         "{:>7} {:>9} "
         "{:>8}\n",
         options.seeds, "data", "network", "method", "sparsity", "connections", "mean", "lowest–highest",
-        "asked", "published", "seconds");
+        "goal", "published", "seconds");
   nlohmann::json rows = nlohmann::json::array();
   {
     ProgressDisplay display(quiet);
@@ -194,8 +194,10 @@ int run_accuracy_bench(AccuracyArguments& arguments, const Context& context) {
 
 Run add_bench_training(CLI::App& bench) {
   auto arguments = std::make_shared<TrainingArguments>();
-  CLI::App* command =
-      bench.add_subcommand("training", "time inference and training steps, next to dense ones");
+  CLI::App* command = bench.add_subcommand(
+      "training",
+      "time inference (784-512×5-10) and training steps (784-256-256-256-10, batch 512) of sparse networks, "
+      "interleaved with dense ones of the same shape");
   command->add_option("--sparsity", arguments->options.sparsities, "sparsities to measure [0.9,0.97,0.99]")
       ->delimiter(',')
       ->check(CLI::Range(0.0, 0.9999))
@@ -244,9 +246,11 @@ Run add_bench_accuracy(CLI::App& bench) {
       ->type_name("N");
   command->add_flag("--no-ertl", arguments->no_ertl, "leave Ertl's method out");
   command->add_flag("--no-dense", arguments->no_dense, "leave dense networks out");
-  add_examples(*command, {{"filigree bench accuracy --seeds 1 --epochs 20", "a quick look, on Fashion-MNIST"},
-                          {"filigree bench accuracy --mnist data/mnist",
-                           "the table of docs/ACCURACY.md; takes hours"}});
+  add_examples(
+      *command,
+      {{"filigree bench accuracy --seeds 1 --epochs 20", "a quick look, on Fashion-MNIST"},
+       {"filigree bench accuracy --mnist data/mnist",
+        "print the MNIST and Fashion-MNIST rows of docs/measurements/accuracy.md; this takes hours"}});
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_accuracy_bench(*arguments, context); };
 }

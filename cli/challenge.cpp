@@ -75,7 +75,7 @@ Run add_challenge(CLI::App& command) {
   command.add_option("--repeat", options.repeat, "number of timed runs, of which the median is reported [1]")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");
-  add_bytes_option(command, options.memory_limit);
+  add_bytes_option(command, options.memory_limit, kChallengeMemoryHelp);
   command
       .add_option(
           "--check", arguments->check,

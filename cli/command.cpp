@@ -139,10 +139,10 @@ std::string shown(std::string_view text) {
 
 CLI::Option* add_exit_threshold(CLI::App& app, double& threshold) {
   return app
-      .add_option("--exit-threshold", threshold,
-                  "rows leave the network at the first early exit that gives a class at least this "
-                  "probability; at 1 no row "
-                  "does [1]")
+      .add_option(
+          "--exit-threshold", threshold,
+          "probability of a class above which a row leaves the network at an early exit; at 1 every row "
+          "goes to the end [1]")
       ->type_name("P")
       ->check(CLI::Range(0.0, 1.0));
 }
@@ -158,7 +158,15 @@ CLI::Validator whole_number() {
       "");
 }
 
-void add_bytes_option(CLI::App& app, std::uint64_t& bytes) {
+const char* const kChallengeMemoryHelp =
+    "most memory for inputs, layers and rows, such as 500MB or 12GiB; a network that does not fit is "
+    "streamed "
+    "[three quarters of the machine's memory]";
+const char* const kDataMemoryHelp =
+    "most bytes that a data file may unpack to, such as 500MB or 12GiB; a larger one is an error "
+    "[three quarters of the machine's memory]";
+
+CLI::Option* add_bytes_option(CLI::App& app, std::uint64_t& bytes, const char* help) {
   const auto parse = [&bytes](const std::string& text) {
     static const std::map<std::string, double> units = {
         {"", 1},         {"b", 1},      {"kb", 1e3},     {"mb", 1e6},        {"gb", 1e9},
@@ -176,11 +184,7 @@ void add_bytes_option(CLI::App& app, std::uint64_t& bytes) {
                                  fmt::format("'{}' is no size; say 500MB, 12GiB or a number of bytes", text));
     bytes = static_cast<std::uint64_t>(number * factor->second);
   };
-  app.add_option_function<std::string>("--memory-limit", parse,
-                                       "most memory for inputs, layers and rows, such as 500MB or 12GiB; a "
-                                       "network that does not fit is streamed "
-                                       "[three quarters of the machine's]")
-      ->type_name("SIZE");
+  return app.add_option_function<std::string>("--memory-limit", parse, help)->type_name("SIZE");
 }
 
 void ChallengeArguments::add_network_to(CLI::App& app, const char* layers_help) {
@@ -245,6 +249,7 @@ CLI::Option* DataArguments::add_to(CLI::App& app) {
   seed_ = app.add_option("--data-seed", options.seed, "seed of the train/test split and of drawn digits [1]")
               ->check(whole_number())
               ->type_name("S");
+  memory_limit_ = add_bytes_option(app, options.memory_limit, kDataMemoryHelp);
   return source_;
 }
 
@@ -253,6 +258,7 @@ DataOptions DataArguments::over(DataOptions others) const {
   if (label_column_->count() > 0) others.label_column = options.label_column;
   if (test_share_->count() > 0) others.test_share = options.test_share;
   if (seed_->count() > 0) others.seed = options.seed;
+  if (memory_limit_->count() > 0) others.memory_limit = options.memory_limit;
   return others;
 }
 

@@ -88,11 +88,14 @@ struct DataArguments {
   DataOptions over(DataOptions others) const;
 
  private:
-  CLI::Option *source_ = nullptr, *label_column_ = nullptr, *test_share_ = nullptr, *seed_ = nullptr;
+  CLI::Option *source_ = nullptr, *label_column_ = nullptr, *test_share_ = nullptr, *seed_ = nullptr,
+              *memory_limit_ = nullptr;
 };
 
 // Options in forms that CLI11 does not check by itself.
-void add_bytes_option(CLI::App& app, std::uint64_t& bytes);  // --memory-limit 12GiB
+CLI::Option* add_bytes_option(CLI::App& app, std::uint64_t& bytes, const char* help);  // --memory-limit 12GiB
+extern const char* const kChallengeMemoryHelp;
+extern const char* const kDataMemoryHelp;
 CLI::Option* add_exit_threshold(CLI::App& app, double& threshold);
 CLI::Validator whole_number();  // 0 … 2^64 - 1
 

@@ -63,7 +63,7 @@ Run add_compile(CLI::App& command) {
       .add_option("--out", arguments->out,
                   "write the compiled model to this file; without it, only the report is printed")
       ->type_name("FILE");
-  add_examples(command, {{"filigree compile run/model.safetensors --out small.safetensors",
+  add_examples(command, {{"filigree compile runs/first/model.safetensors --out small.safetensors",
                           "write an equivalent network with fewer neurons and connections"},
                          {"filigree compile DIR --neurons 1024",
                           "report what the passes remove from official files"}});

@@ -33,9 +33,8 @@ std::string words_after(const CLI::App& app) {
 
 std::string long_options(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
-    if (!option->get_group().empty())
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const OptionHelp& option : option_helps(app))
+    for (const std::string& name : option.long_names) names.push_back("--" + name);
   return fmt::format("{}", fmt::join(names, " "));
 }
 
@@ -86,11 +85,10 @@ std::string fish_script(const CLI::App& program) {
     for (const CLI::App* each : subcommands(*command))
       text += fmt::format("complete -c filigree -n {} -a {} -d {}\n", quoted(seen), each->get_name(),
                           quoted(each->get_description()));
-    for (const CLI::Option* option : command->get_options())
-      if (!option->get_group().empty())
-        for (const std::string& name : option->get_lnames())
-          text += fmt::format("complete -c filigree -n {} -l {} -d {}{}\n", quoted(seen), name,
-                              quoted(option->get_description()), is_flag(*option) ? "" : " -r");
+    for (const OptionHelp& option : option_helps(*command))
+      for (const std::string& name : option.long_names)
+        text += fmt::format("complete -c filigree -n {} -l {} -d {}{}\n", quoted(seen), name,
+                            quoted(option.text), option.flag ? "" : " -r");
   }
   return text;
 }
@@ -114,10 +112,8 @@ std::string zsh_script(const CLI::App& program) {
   };
   for (const CLI::App* command : all) {
     std::string list = commands_offered(*command);
-    for (const CLI::Option* option : command->get_options())
-      if (!option->get_group().empty())
-        for (const std::string& name : option->get_lnames())
-          list += " " + described("--" + name, option->get_description());
+    for (const OptionHelp& option : option_helps(*command))
+      for (const std::string& name : option.long_names) list += " " + described("--" + name, option.text);
     text += fmt::format("    \"{} \"*) offered=({}) ;;\n", words_after(*command), list);
   }
   text += fmt::format("    *) offered=({}) ;;\n  esac\n", commands_offered(program));

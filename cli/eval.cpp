@@ -198,8 +198,9 @@ Run add_eval(CLI::App& command) {
       ->needs(curve);
   add_examples(
       command,
-      {{"filigree eval run/model.safetensors --data fashion", "accuracy on the test images of Fashion-MNIST"},
-       {"filigree eval run/model.safetensors --data csv:new.csv --label-column species --json -",
+      {{"filigree eval runs/first/model.safetensors --data fashion",
+        "accuracy on the test images of Fashion-MNIST"},
+       {"filigree eval runs/first/model.safetensors --data csv:new.csv --label-column species --json -",
         "score every row of another file, as JSON"}});
   arguments->device.add_to(command);
   arguments->common.add_to(command);

@@ -58,10 +58,11 @@ Run add_export(CLI::App& command) {
   command.add_option("--name", arguments->name, "name of the exported function")
       ->type_name("NAME")
       ->capture_default_str();
-  add_examples(command, {{"filigree export run/model.safetensors --cpp net.cpp",
-                          "then: c++ -O2 net_test.cpp && ./a.out, which includes net.cpp and checks it"},
-                         {"filigree export run/model.safetensors --cpp digits.cpp --name classify_digit",
-                          "choose the name of the function"}});
+  add_examples(command,
+               {{"filigree export runs/first/model.safetensors --cpp net.cpp",
+                 "then: c++ -O2 net_test.cpp && ./a.out, which includes net.cpp and checks it"},
+                {"filigree export runs/first/model.safetensors --cpp digits.cpp --name classify_digit",
+                 "choose the name of the function"}});
   arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_export(*arguments, context); };
 }

@@ -44,7 +44,9 @@ constexpr std::string_view kNotForGrowth[] = {
 GrowStart start_of(const GrowArguments& arguments, const Data* data) {
   if (!arguments.resume.empty()) {
     arguments.settings.refuse_any();
-    return read_grow_start(arguments.resume);
+    GrowStart start = read_grow_start(arguments.resume);
+    start.data = arguments.data.over(start.data);
+    return start;
   }
   GrowStart start{arguments.data.over({}), growing_defaults(), arguments.growth};
   arguments.settings.apply_to(start.options);

@@ -128,7 +128,8 @@ std::string taken_off(std::string& text, char open, char close) {
 OptionHelp option_help(const CLI::Option& option) {
   OptionHelp help;
   const TypeName type = type_name(option);
-  const bool flag = is_flag(option);
+  help.flag = is_flag(option);
+  help.long_names = option.get_lnames();
   if (option.get_positional()) {
     help.names = option.get_name(true);
     std::ranges::transform(help.names, help.names.begin(),
@@ -138,10 +139,10 @@ OptionHelp option_help(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) help.names += (help.names.empty() ? "-" : ", -") + name;
   for (const std::string& name : option.get_lnames())
     help.names += (help.names.empty() ? "--" : ", --") + name;
-  if (!flag && !option.get_positional() && !type.name.empty()) help.names += " " + type.name;
+  if (!help.flag && !option.get_positional() && !type.name.empty()) help.names += " " + type.name;
   help.text = option.get_description();
   help.standard = taken_off(help.text, '[', ']');
-  if (help.standard.empty() && !flag) help.standard = option.get_default_str();
+  if (help.standard.empty() && !help.flag) help.standard = option.get_default_str();
   help.possible = taken_off(help.text, '{', '}');
   if (help.possible.empty()) help.possible = type.possible;
   help.required = option.get_required();

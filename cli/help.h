@@ -31,6 +31,8 @@ struct OptionHelp {
   std::string possible;  // "from 1 to 65536", "plain or compiled"; empty: the text says it
   std::string group;     // a heading
   bool required = false;
+  bool flag = false;                         // takes no value
+  std::vector<std::string> long_names = {};  // "quiet"; none of an argument
 };
 std::vector<OptionHelp> option_helps(const CLI::App& command);
 

@@ -20,10 +20,9 @@ struct InfoArguments {
 constexpr Index kShownLayers = 12;
 
 std::string activation_text(const LayerInfo& layer) {
-  if (layer.activation == Activation::leaky_relu) return fmt::format("leaky-relu {}", layer.slope);
-  if (layer.activation == Activation::relu && std::isfinite(layer.cap))
-    return fmt::format("relu ≤ {}", layer.cap);
-  return std::string(activation_name(layer.activation));
+  if (layer.activation.has_slope()) return fmt::format("leaky-relu {}", layer.activation.slope);
+  if (layer.activation.saturates()) return fmt::format("relu ≤ {}", layer.activation.cap);
+  return std::string(activation_name(layer.activation.kind));
 }
 
 int run_devices(const Common& common) {
@@ -84,9 +83,9 @@ int run_info(InfoArguments& arguments, const Context& context) {
                       {"largest_fan_in", layer.largest_fan_in},
                       {"smallest_weight", layer.smallest_weight},
                       {"largest_weight", layer.largest_weight},
-                      {"activation", activation_name(layer.activation)},
-                      {"cap", layer.cap},
-                      {"slope", layer.slope},
+                      {"activation", activation_name(layer.activation.kind)},
+                      {"cap", layer.activation.cap},
+                      {"slope", layer.activation.slope},
                       {"experts", layer.experts},
                       {"active_experts", layer.active_experts},
                       {"gate_connections", layer.gate_connections}});
@@ -152,9 +151,9 @@ Run add_info(CLI::App& command) {
   arguments->model.add_to(command);
   command.add_flag("--all", arguments->all, "list every layer, not only the first twelve");
   command.add_flag("--devices", arguments->devices, "list the devices that --device can name");
-  add_examples(command,
-               {{"filigree info", "version, processor, SIMD instructions and threads"},
-                {"filigree info run/model.safetensors", "layers, connections and weights of a model"}});
+  add_examples(command, {{"filigree info", "version, processor, SIMD instructions and threads"},
+                         {"filigree info runs/first/model.safetensors",
+                          "layers, connections and weights of a model"}});
   arguments->common.add_to(command);
   return [arguments](const Context& context) { return run_info(*arguments, context); };
 }

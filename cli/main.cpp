@@ -55,7 +55,7 @@ constexpr Command kCommands[] = {
      add_challenge},
     {"generate", "Sparse DNN Graph Challenge", "make RadiX-Net networks, challenge images, or official files",
      add_generate},
-    {"bench", "Measure", "measure tables, next to peers in the same run", add_bench},
+    {"bench", "Measure", "measure speed and accuracy, next to other libraries in the same run", add_bench},
     {"help", "Help", "show the help of a command, also as a manual page", add_help},
     {"completion", "Help", "print a completion script for bash, zsh or fish", add_completion},
 };
@@ -138,9 +138,9 @@ void set_up(CLI::App& app) {
          "--version", [](std::int64_t) {}, "print the version")
       ->group("Help and output");
   add_examples(app, {{"filigree demo", "see it work, without any data"},
-                     {"filigree train --data csv:table.csv --label-column species --out run",
+                     {"filigree train --data csv:table.csv --label-column species --out runs/first",
                       "train a sparse network on a table"},
-                     {"filigree predict run/model.safetensors --input rows.csv --out -", "use it"}});
+                     {"filigree predict runs/first/model.safetensors --input rows.csv --out -", "use it"}});
 }
 
 // The app of "bench kernels": the deepest that the words name. `at`: the first word that is none of them.

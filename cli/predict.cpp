@@ -21,6 +21,7 @@ struct PredictArguments {
   std::string input, out, leave_out;
   bool raw = false, any_value = false;
   double exit_threshold = 1;
+  std::uint64_t memory_limit = 0;
 };
 
 int run_predict(PredictArguments& arguments, const Context& context) {
@@ -36,8 +37,9 @@ int run_predict(PredictArguments& arguments, const Context& context) {
   {
     ProgressDisplay display(common.quiet);
     const Observer observer = display.observer(context.stop);
-    const InputTable inputs =
-        matched_inputs(network, read_inputs(arguments.input, observer, arguments.leave_out), arguments.input);
+    const InputTable inputs = matched_inputs(
+        network, read_inputs(arguments.input, observer, arguments.leave_out, arguments.memory_limit),
+        arguments.input);
     predictions =
         predict(network, inputs, arguments.raw, observer, {arguments.exit_threshold}, arguments.any_value);
   }
@@ -79,9 +81,10 @@ Run add_predict(CLI::App& command) {
   command.add_flag("--any-value", arguments->any_value,
                    "accept outputs that are not finite, instead of an error");
   add_exit_threshold(command, arguments->exit_threshold);
-  add_examples(command, {{"filigree predict run/model.safetensors --input rows.csv --out classes.csv",
+  add_bytes_option(command, arguments->memory_limit, kDataMemoryHelp);
+  add_examples(command, {{"filigree predict runs/first/model.safetensors --input rows.csv --out classes.csv",
                           "write a class and its probabilities for each row"},
-                         {"cat rows.csv | filigree predict run/model.safetensors --input - --out -",
+                         {"cat rows.csv | filigree predict runs/first/model.safetensors --input - --out -",
                           "use it in a pipe"}});
   arguments->device.add_to(command);
   arguments->common.add_to(command);

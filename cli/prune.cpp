@@ -195,7 +195,11 @@ Run add_prune(CLI::App& command) {
                               apply_method(scratch, text);
                             }));
   CLI::Option* target =
-      command.add_option("--target", arguments->target, "share of the weights to remove, from 0 to below 1")
+      command
+          .add_option(
+              "--target", arguments->target,
+              "share of the weights to remove, from 0 to below 1; not used by n-of-m, where --group-kept and "
+              "--group-size decide")
           ->type_name("SHARE")
           ->capture_default_str()
           ->check(says_what_is_wrong([](const std::string& text) {
@@ -204,12 +208,12 @@ Run add_prune(CLI::App& command) {
           }));
   CLI::Option* once = command.add_flag("--once", arguments->once,
                                        "remove everything before the first step instead of gradually");
-  CLI::Option* time_model = command
-                                .add_option("--time-model", arguments->time_model,
-                                            "file of prices for the fssl method, written by filigree bench "
-                                            "kernels --time-model; without it, they are "
-                                            "measured now")
-                                ->type_name("FILE");
+  CLI::Option* time_model =
+      command
+          .add_option("--time-model", arguments->time_model,
+                      "time model of this machine for the fssl method, written by filigree "
+                      "bench kernels --time-model; without it, one is measured first")
+          ->type_name("FILE");
   CLI::Option* rows = command
                           .add_option("--rows", arguments->rows,
                                       "number of rows of a call whose time the fssl method reduces")
@@ -228,9 +232,12 @@ Run add_prune(CLI::App& command) {
                             ->type_name("N")
                             ->capture_default_str()
                             ->check(CLI::NonNegativeNumber);
-  CLI::Option* out =
-      command.add_option("--out", arguments->out, "directory for the pruned model and the files of the run")
-          ->type_name("RUN");
+  CLI::Option* out = command
+                         .add_option("--out", arguments->out,
+                                     "directory for the result, compact.safetensors, and the files of the "
+                                     "run; required unless --resume is "
+                                     "given")
+                         ->type_name("RUN");
   CLI::Option* resume =
       command.add_option("--resume", arguments->resume, "continue the interrupted run in this directory")
           ->type_name("RUN");
@@ -246,11 +253,12 @@ Run add_prune(CLI::App& command) {
            "  n-of-m     all but n of every m inputs of a neuron (--group-kept, --group-size)\n"
            "  fssl       neurons, by their effect on the error and by their predicted cost in time\n"
            "  lottery    single weights in rounds; what is left starts again from early values");
-  add_examples(command,
-               {{"filigree prune run/model.safetensors --data fashion --target 0.9 --out pruned",
-                 "remove nine tenths of the weights, fine-tune the rest, and compare before and after"},
-                {"filigree prune run/model.safetensors --data fashion --method fssl --target 0.92 --out fast",
-                 "remove whole neurons so that the network becomes as fast as possible"}});
+  add_examples(
+      command,
+      {{"filigree prune runs/first/model.safetensors --data fashion --target 0.9 --out pruned",
+        "remove nine tenths of the weights, fine-tune the rest, and compare before and after"},
+       {"filigree prune runs/first/model.safetensors --data fashion --method fssl --target 0.92 --out fast",
+        "remove whole neurons so that the network becomes as fast as possible"}});
   model->needs(out);
   time_model->excludes(rows);
   arguments->common.add_to(command);

@@ -35,7 +35,9 @@ constexpr std::string_view kSweepSettings[] = {
 SweepStart start_of(const SweepArguments& arguments, const Data* data) {
   if (!arguments.resume.empty()) {
     arguments.settings.refuse_any();
-    return read_sweep_start(arguments.resume);
+    SweepStart start = read_sweep_start(arguments.resume);
+    start.data = arguments.data.over(start.data);
+    return start;
   }
   SweepStart start{arguments.data.over({}), {{}, arguments.budgets, arguments.seeds}};
   TrainOptions& training = start.options.training;

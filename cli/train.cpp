@@ -69,8 +69,8 @@ void print_summary(const Common& common, const TrainRun& run, const Data& data,
     if (!text.empty()) print_line(common, name, text);
   }
   print_line(common, "time",
-             fmt::format("{} for {} epoch{}{}, {:.1f} % of it evolution", short_seconds(run.seconds),
-                         run.epochs.size(), run.epochs.size() == 1 ? "" : "s",
+             fmt::format("{} for {} epoch{}{}, {:.1f} % of it in topology updates",
+                         short_seconds(run.seconds), run.epochs.size(), run.epochs.size() == 1 ? "" : "s",
                          run.stopped_early ? " (stopped early)" : "",
                          run.seconds > 0 ? 100 * run.evolve_seconds / run.seconds : 0.0));
   if (run.options.patience > 0) {
@@ -249,11 +249,12 @@ Run add_train(CLI::App& command) {
   arguments->common.add_to(command);
   for (const SettingInfo& info : setting_infos()) arguments->settings.add_to(command, info);
   add_note(command, presets_text());
-  add_examples(command, {{"filigree train --data csv:table.csv --label-column species --out run",
-                          "train on a table, with a fifth of the rows held out for testing"},
-                         {"filigree train --data fashion --sparsity 0.97 --preset best --out run",
-                          "the settings of the accuracy table; --resume run continues after an interruption"},
-                         {"filigree train --data digits", "try it without any data"}});
+  add_examples(command,
+               {{"filigree train --data csv:table.csv --label-column species --out runs/first",
+                 "train on a table, with a fifth of the rows held out for testing"},
+                {"filigree train --data fashion --sparsity 0.97 --preset best --out runs/first",
+                 "the settings of the accuracy table; --resume runs/first continues after an interruption"},
+                {"filigree train --data digits", "try it without any data"}});
   for (const char* of_sparse : {"--sparsity", "--densities", "--distribution"})
     command.get_option("--dense")->excludes(command.get_option(of_sparse));
   for (const char* of_the_network : {"--network", "--sparsity", "--distribution", "--densities", "--init",

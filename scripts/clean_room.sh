@@ -47,9 +47,10 @@ if [ "$as_user" = 1 ]; then
 fi
 echo "filigree: $command in a clean room, as $user" >&2
 started=$SECONDS
-# A mount namespace of its own: /proc goes with it, whatever happens.
+# A mount namespace of its own: /proc and the terminals go with it, whatever happens.
 unshare --mount --propagation private env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb \
-  bash -c "mount -t proc proc '$room/proc' && exec chroot '$room' bash -c \"\$1\"" clean-room "
+  bash -c "mount -t proc proc '$room/proc' && mkdir -p '$room/dev/pts' &&
+           mount -t devpts -o newinstance,ptmxmode=0666 devpts '$room/dev/pts' && ln -sf pts/ptmx '$room/dev/ptmx' && exec chroot '$room' bash -c \"\$1\"" clean-room "
     set -euo pipefail
     $prepare
     cd /filigree

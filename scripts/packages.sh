@@ -7,7 +7,7 @@
 # Says nothing if all are there.
 set -euo pipefail
 
-build="g++ cmake ninja-build pkg-config libhwy-dev libtbb-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+build="g++ cmake ninja-build pkg-config libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev
        zlib1g-dev libzstd-dev libkissfft-dev libdnnl-dev libtomlplusplus-dev
        libcurl4-openssl-dev libssl-dev dataset-fashion-mnist"
 peers="libgraphblas-dev libeigen3-dev"

@@ -49,7 +49,7 @@ case $2 in
     run 2 bench kernals; says err "did you mean kernels?"
     for width in 48 60 80 100 300; do
       COLUMNS=$width "$program" train --help > "$work/out"
-      widest=$(LC_ALL=C.UTF-8 awk '{ if (length($0) > widest) widest = length($0) } END { print widest }' "$work/out")
+      widest=$(LC_ALL=C.UTF-8 wc -L < "$work/out")
       check test "$widest" -le $((width < 100 ? width : 100))
     done
     for command in $("$program" help --form list | sed 's/^filigree *//; s/ /_/g'); do
@@ -129,6 +129,32 @@ case $2 in
     for _ in $(seq 40); do kill -0 $waiting 2> /dev/null || break; sleep 0.1; done
     kill -0 $waiting 2> /dev/null && { echo "FAILED: SIGTERM does nothing"; kill -9 $waiting; failures=1; }
     wait $waiting 2> /dev/null
+    # Killed runs leave no temporary files.
+    for wait in 0 0.05 0.1 0.15; do
+      "$program" train --data digits:1000 --network 784-32-10 --epochs 100000 --out "$work/killed$wait" -q 2> /dev/null &
+      victim=$!
+      for _ in $(seq 100); do [ -f "$work/killed$wait/checkpoint.safetensors" ] && break; sleep 0.05; done
+      sleep $wait; kill -9 $victim; wait $victim 2> /dev/null
+      check test -f "$work/killed$wait/checkpoint.safetensors"
+      check test -z "$(find "$work/killed$wait" -name '.filigree-*')"
+    done
+    # Where the JSON cannot be written, nothing is trained first.
+    : > "$work/file"
+    run 1 train --data digits:1000 --epochs 100000 --json "$work/file/t.json"; says err "$work/file"
+    # What does not end, or unpacks to more than it may, ends with a sentence that names it.
+    yes 1,2,1 | head -c 30000000 | gzip > "$work/long.gz"
+    for input in /dev/zero "$work/long.gz"; do
+      run 1 predict "$work/run" --input $input --out - --memory-limit 20MB; says err "$input"; says err "memory limit is 20000000"
+    done
+    yes 1,2,1 | head -c 100000 | gzip | gzip > "$work/twice"
+    run 1 predict "$work/run" --input - --out - --memory-limit 50kB < "$work/twice"; says err "memory limit is 50000"
+    run 1 train --data "csv:$work/long.gz" --label-column 1 --memory-limit 20MB; says err long.gz; says err "memory limit"
+    run 1 train --data "idx:/dev/zero,/dev/zero" --memory-limit 20MB; says err /dev/zero
+    echo "1 2000000000:1" > "$work/wide.svm"
+    run 1 predict "$work/run" --input "$work/wide.svm" --out - --memory-limit 20MB; says err wide.svm; says err "memory limit"
+    # Threads that cannot be had are a sentence, too.
+    code=0; (ulimit -v 600000; "$program" challenge --neurons 64 --layers 3 --inputs 2000 --threads 300 > /dev/null 2> "$work/err") || code=$?
+    check test "$code" -eq 1; says err "threads can be started"
     # Memory that runs out is a sentence.
     for size in 60000 120000 300000; do
       code=0; (ulimit -v $size; "$program" train --data digits:20000 -q > /dev/null 2> "$work/err") || code=$?
@@ -646,7 +672,7 @@ case $2 in
     compiler=${CXX:-c++}
     command -v "$compiler" > /dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
     for settings in "--sparsity 0.95" "--sparsity 0.7 --activation tanh --loss mse" "--dense --activation leaky-relu --network 784-40-10" \
-                    "--sparsity 0.5 --activation sigmoid --network 784-10"; do
+                    "--sparsity 0.5 --activation sigmoid --network 784-10" "--sparsity 0.9 --activation softplus --optimizer lion --lr 0.001"; do
       rm -rf "$work/run"
       run 0 train --data digits:400 --epochs 2 $settings --out "$work/run"
       run 0 export "$work/run" --cpp "$work/net.cpp" --json "$work/e.json"; says out "extern"; says out net_test.cpp
@@ -675,7 +701,7 @@ case $2 in
     run 1 export "$work/run" --cpp "$work/none/net.cpp"; says err none
     ;;
   train-terminal)
-    command -v script > /dev/null || { echo "SKIPPED: no script(1) to make a terminal with"; exit 77; }
+    script -qec true "$work/typescript" < /dev/null > /dev/null 2>&1 || { echo "SKIPPED: no script(1), or no terminal to be had"; exit 77; }
     for columns in 200 80 40 12; do
       # Epochs of half a second or more: the live line is drawn ten times a second.
       script -qec "stty cols $columns; '$program' train --data digits:20000 --network 784-512-512-10 --epochs 2 --dense --threads 1 \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The library as others use it: consumer_test.sh BUILD_DIR SOURCE_DIR. Installs it, moves the tree, and builds a program
-# by find_package (shared and static), by pkg-config (shared and static), and, with FILIGREE_ALL set, by add_subdirectory.
+# by find_package (shared and static), by pkg-config (shared and static), from C, and, with FILIGREE_ALL set, by add_subdirectory.
 set -euo pipefail
 build=$1 source=$2
 work=$(mktemp -d)
@@ -31,8 +31,14 @@ for way in "" --static; do
   "$work/pkg"
 done
 
+# From C, with a model that the installed program trained.
+program=$(find "$prefix" -name filigree -type f -perm -u+x)
+"$program" train --data digits:300 --network 784-16-10 --epochs 2 --out "$work/run" -q
+${CC:-cc} -std=c11 -Wall -Wextra -Werror "$source/tests/consumer/main.c" -o "$work/in_c" $(pkg-config --cflags --libs filigree)
+"$work/in_c" "$work/run"
+
 # No file speaks of the machine that built it, and nothing is loaded from where a path happens to lead.
-if grep -rlF -e "$build" -e "$source" "$prefix" --include='*.cmake' --include='*.pc' --include='*.h'; then
+if grep -rnE "(^|[^A-Za-z0-9_./}-])($build|$source)(/|\"|\$)" "$prefix" --include='*.cmake' --include='*.pc' --include='*.h'; then
   echo "installed files name the build machine's directories"
   exit 1
 fi
@@ -41,6 +47,12 @@ while read -r file; do
     echo "$file: has a library path"
     exit 1
   fi
+  # Shifted code, calls resolved before the first line runs, no stack that executes, and canaries on it.
+  headers=$(readelf -dlW "$file" 2> /dev/null) || continue
+  [[ "$headers" == *"There is no dynamic section"* || "$headers" != *"Elf file type is DYN"* ]] && continue
+  grep -qE 'FLAGS.* (BIND_)?NOW' <<< "$headers" || { echo "$file: is not linked with -z now"; exit 1; }
+  ! grep -qE 'GNU_STACK.* RWE' <<< "$headers" || { echo "$file: has a stack that executes"; exit 1; }
+  [[ "$(readelf -sW --dyn-syms "$file")" == *__stack_chk_fail* ]] || { echo "$file: has no stack protector"; exit 1; }
 done < <(find "$prefix" "$build"/filigree "$build"/plugins "$build"/src/*.so* -type f)
 # The whole public API is visible, and nothing else.
 nm -DC --defined-only "$libraries/libfiligree.so" > "$work/symbols"
@@ -49,14 +61,13 @@ declared=$(awk '/^template/ { template = 1; next }
                   sub(/\(.*/, ""); sub(/.* /, ""); print }
                 { template = 0 }' "$prefix"/include/filigree/*.h)
 for name in $declared; do
-  grep -qE "filigree::$name(\[abi:[a-z0-9]+\])?\(" "$work/symbols" || { echo "libfiligree.so does not show $name"; exit 1; }
+  grep -qE "filigree::$name(\[abi:[a-z0-9]+\])?\(| $name\$" "$work/symbols" || { echo "libfiligree.so does not show $name"; exit 1; }
 done
 if grep -E 'filigree::(AtomicFile|CsrMatrix|Trainer|parallel_for)' "$work/symbols"; then
   echo "libfiligree.so shows what is not public"
   exit 1
 fi
 
-program=$(find "$prefix" -name filigree -type f -perm -u+x)
 "$program" --version
 # What a prediction loads.
 unwanted=$(ldd "$program" | grep -oE 'lib(dnnl|OpenCL|gomp|curl|crypto|ssl|nccl|cusparse|graphblas|fftw3)[^ ]*' || true)

@@ -32,7 +32,7 @@ check() {
     while read -r include; do
       target=${include%%/*}
       case "$include" in
-        filigree/vocabulary.h | filigree/options.h | filigree/reports.h | filigree/version.h) continue ;;
+        filigree/vocabulary.h | filigree/activation.h | filigree/rows.h | filigree/options.h | filigree/reports.h | filigree/version.h) continue ;;
         filigree/fetch.h) [[ "$room" =~ ^(api|fetch)$ ]] && continue ;;
         filigree/*) [ "$room" = api ] && continue ;;
         fuzz/targets.h) [[ "$file" == *corpus_test.cpp ]] && continue ;;
@@ -52,9 +52,19 @@ check() {
       failures=1
     fi
   done
-  if grep -nE '#include <(hwy|tbb|fmt|nlohmann|CLI|kissfft|zlib|zstd)' -r "$root/include"; then
+  if grep -nE '#include <(hwy|fmt|nlohmann|CLI|kissfft|zlib|zstd)' -r "$root/include"; then
     echo "include/: public headers name standard types only"
     failures=1
+  fi
+  # The pictures and the text of the architecture name files that exist.
+  if [ -f "$root/docs/ARCHITECTURE.md" ]; then
+    while read -r name; do
+      [ -e "$root/src/$name" ] || [ -e "$root/$name" ] || compgen -G "$root/src/$name*" > /dev/null || {
+        echo "docs/ARCHITECTURE.md: names $name, which does not exist"
+        failures=1
+      }
+    done < <(grep -oE '\b(base|sparse|io|fetch|data|kernels|device|network|compile|infer|train|report|api|cli|bench)/[a-z_]+(-inl)?(\.(h|cpp|cu))?' \
+      "$root/docs/ARCHITECTURE.md" | sort -u)
   fi
   return $failures
 }
@@ -75,6 +85,8 @@ if [ "${1:-}" = --self-test ]; then
   breach src/kernels/api.h '#include "filigree/challenge.h"'
   breach cli/inside.cpp '#include "kernels/spmm.h"'
   breach include/filigree/leak.h '#include <fmt/format.h>'
+  mkdir "$work/docs"
+  breach docs/ARCHITECTURE.md 'see `kernels/gone.cpp`'
   exit 0
 fi
 check "$1"

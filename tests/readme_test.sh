@@ -5,7 +5,7 @@
 # there, times, rates, shares and the machine aside; --update writes the real output into the page. Also compares
 # docs/commands with the program's help.
 set -uo pipefail
-program=$1 source=$2 update=${3:-}
+program=$(realpath "$1") source=$(realpath "$2") update=${3:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"

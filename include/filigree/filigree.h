@@ -2,6 +2,7 @@
 // Everything public.
 #pragma once
 
+#include "filigree/activation.h"
 #include "filigree/challenge.h"
 #include "filigree/compress.h"
 #include "filigree/exits.h"
@@ -10,6 +11,7 @@
 #include "filigree/network.h"
 #include "filigree/plan.h"
 #include "filigree/predict.h"
+#include "filigree/rows.h"
 #include "filigree/runtime.h"
 #include "filigree/sweep.h"
 #include "filigree/train.h"

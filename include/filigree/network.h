@@ -3,12 +3,12 @@
 #pragma once
 
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "filigree/activation.h"
 #include "filigree/vocabulary.h"
 
 #pragma GCC visibility push(default)
@@ -21,9 +21,7 @@ struct LayerArrays {
   std::vector<Index> column;      // ascending within a row
   std::vector<float> value;
   std::vector<float> bias;  // outputs
-  Activation activation = Activation::relu;
-  float cap = std::numeric_limits<float>::infinity();  // relu: min(max(z, 0), cap)
-  float slope = 0;                                     // leaky_relu: z · slope below zero
+  ActivationFunction activation = {};
 };
 
 struct LayerInfo {
@@ -34,8 +32,7 @@ struct LayerInfo {
   Index distinct_neurons = 0;  // that differ in connections, weights or bias
   float smallest_weight = 0, largest_weight = 0;
   bool uniform = false;  // all weights are the same
-  Activation activation = Activation::relu;
-  float cap = 0, slope = 0;
+  ActivationFunction activation = {};
   // Of a mixture of experts, each with `outputs` neurons; connections are those of all of them.
   Index experts = 1, active_experts = 1;
   Offset gate_connections = 0;

@@ -24,6 +24,8 @@ struct DataOptions {
   std::string label_column = "1";  // csv: a number counted from 1, or a name of the header
   double test_share = 0.2;         // of the rows, drawn by `seed`, where the source has no test part
   std::uint64_t seed = 1;          // of that draw, and of drawn digits
+  std::uint64_t memory_limit =
+      0;  // bytes that a file may unpack to; 0: three quarters of the machine's memory
 };
 
 enum class Distribution { uniform, er, densities };
@@ -35,9 +37,9 @@ enum class PruneSchedule { cubic, once };
 enum class Structure { none, neurons, blocks, n_of_m };
 enum class DropSchedule { cosine, linear, constant };
 enum class Redistribute { layer, global };
-enum class Optimizer { sgd, nesterov, adam, adamw };
+enum class Optimizer { sgd, nesterov, adam, adamw, lion };
 enum class Loss { cross_entropy, mse };  // softmax + cross-entropy, sigmoid + mean squared error
-enum class HiddenActivation { relu, leaky_relu, all_relu, sigmoid, tanh };
+enum class HiddenActivation { relu, leaky_relu, all_relu, sigmoid, tanh, softplus };
 enum class Schedule { constant, step, cosine };
 
 struct TrainOptions {
@@ -99,7 +101,7 @@ struct TrainOptions {
   std::int64_t step_epochs = 30;                      // Schedule::step: every so many epochs …
   double step_factor = 0.1;                           // … the rate is multiplied by this
   double momentum = 0.9;                              // nesterov
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;  // adam, adamw; the betas: lion, whose authors take 0.99
   double weight_decay = 0;
   double input_dropout = 0;
   double dropout = 0;  // hidden layers
@@ -176,7 +178,7 @@ struct Words<Redistribute> {
 };
 template <>
 struct Words<Optimizer> {
-  static constexpr std::array<std::string_view, 4> words = {"sgd", "nesterov", "adam", "adamw"};
+  static constexpr std::array<std::string_view, 5> words = {"sgd", "nesterov", "adam", "adamw", "lion"};
 };
 template <>
 struct Words<Loss> {
@@ -184,8 +186,8 @@ struct Words<Loss> {
 };
 template <>
 struct Words<HiddenActivation> {
-  static constexpr std::array<std::string_view, 5> words = {"relu", "leaky-relu", "all-relu", "sigmoid",
-                                                            "tanh"};
+  static constexpr std::array<std::string_view, 6> words = {"relu",    "leaky-relu", "all-relu",
+                                                            "sigmoid", "tanh",       "softplus"};
 };
 template <>
 struct Words<Schedule> {

@@ -10,6 +10,7 @@
 
 #include "filigree/network.h"
 #include "filigree/reports.h"
+#include "filigree/rows.h"
 
 #pragma GCC visibility push(default)
 namespace filigree {
@@ -38,13 +39,19 @@ class Plan {
 
   Index inputs() const;
   Index outputs() const;
-  // `inputs` holds rows × inputs() values, row-major, as they come: a model that scales its inputs does so
-  // itself. The result holds rows × outputs().
-  // What the rows took is added to `work`, unless that is null.
-  std::vector<float> run(std::span<const float> inputs, const Observer& observer = {},
-                         RunWork* work = nullptr) const;
-  std::vector<float> run(std::span<const std::uint8_t> inputs, const Observer& observer = {},
-                         RunWork* work = nullptr) const;
+  // Rows of inputs() columns, as they come: a model that scales its inputs does so itself. `outputs` gets
+  // outputs() values for each row. Floats that are not finite are an Error that names row and column. What
+  // the rows took is added to `work`, unless that is null. Any number of threads may run one plan at the same
+  // time.
+  void run(const Rows& inputs, const OutputRows& outputs, const Observer& observer = {},
+           RunWork* work = nullptr) const;
+  // The same into new memory. A span holds rows of inputs() values, one after the other.
+  [[nodiscard]] std::vector<float> run(const Rows& inputs, const Observer& observer = {},
+                                       RunWork* work = nullptr) const;
+  [[nodiscard]] std::vector<float> run(std::span<const float> inputs, const Observer& observer = {},
+                                       RunWork* work = nullptr) const;
+  [[nodiscard]] std::vector<float> run(std::span<const std::uint8_t> inputs, const Observer& observer = {},
+                                       RunWork* work = nullptr) const;
   const Impl& impl() const { return *impl_; }
 
  private:

@@ -24,9 +24,10 @@ struct InputTable {
 // idx (unsigned bytes), npy and npz (numbers), libsvm (labels are read over) or CSV (numbers, a header if
 // there is one), told apart by what they hold; .gz and .zst are decompressed; "-" is standard input. The
 // first dimension of idx, npy and npz counts rows, all others are a row's columns. `leave_out`: a column of a
-// CSV file, by number from 1 or name.
+// CSV file, by number from 1 or name. `memory_limit`: bytes that the file may unpack to, and that the rows
+// of a sparse one may take; 0: three quarters of the machine's memory.
 InputTable read_inputs(const std::filesystem::path& path, const Observer& observer = {},
-                       const std::string& leave_out = {});
+                       const std::string& leave_out = {}, std::uint64_t memory_limit = 0);
 
 // The inputs as the network takes them: columns are found by name where both sides have names, and those
 // beside them left out. Throws Error if they do not fit; `name` is the file's.

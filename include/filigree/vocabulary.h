@@ -3,7 +3,6 @@
 // Standard library only; the one public header that the rooms below the API may include.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,16 +57,6 @@ struct Observer {
     if (stop.stop_requested()) throw Cancelled();
   }
 };
-
-// relu may carry a cap: min(max(x, 0), cap); leaky_relu a slope: x below zero is multiplied by it.
-enum class Activation { identity, relu, leaky_relu, sigmoid, tanh };
-
-// As model files and the command line call them.
-inline constexpr std::array<std::string_view, 5> kActivationNames = {"identity", "relu", "leaky-relu",
-                                                                     "sigmoid", "tanh"};
-constexpr std::string_view activation_name(Activation activation) {
-  return kActivationNames[static_cast<std::size_t>(activation)];
-}
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "api/challenge_setup.h"
 #include "api/network_impl.h"
@@ -45,13 +47,13 @@ void expect_engines_agree(const LayerSource& network, const InputRows& inputs, s
 TEST(Engines, AgreeWhereAConstantNeuronKeepsARowFromSaturating) {
   // The second neuron of layer 1 reads nothing and is zero, so layer 2 sees (32, 0), not (32, 32).
   const MemoryLayers network(
-      {{{2, 2, {0, 1, 1}, {0}, {100}}, {-0.3f, -0.3f}, Activation::relu, 32},
-       {{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {0.001f, 2, 0.001f, 2}}, {-0.3f, -0.3f}, Activation::relu, 32}});
+      {{{2, 2, {0, 1, 1}, {0}, {100}}, {-0.3f, -0.3f}, {Activation::relu, 32}},
+       {{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {0.001f, 2, 0.001f, 2}}, {-0.3f, -0.3f}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1, 0}), 0);
 }
 
 TEST(Engines, AgreeOnInputsBelowZero) {
-  const MemoryLayers network({{{1, 3, {0, 3}, {0, 1, 2}, {1, 3, 1}}, {-2}, Activation::relu, 32}});
+  const MemoryLayers network({{{1, 3, {0, 3}, {0, 1, 2}, {1, 3, 1}}, {-2}, {Activation::relu, 32}}});
   const InputRows inputs = one_row_of({1e8f, 1, -1e8f});
   expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
 }
@@ -63,37 +65,37 @@ TEST(Engines, AgreeWhereManyInputsAreReadAlike) {
   values[0] = 16945000;
   CsrMatrix w{1, 1001, {0, 1001}, std::vector<Index>(1001), std::vector<float>(1001, 0.995f)};
   std::iota(w.column.begin(), w.column.end(), 0);
-  const MemoryLayers network({{w, {-(0.995f * 16945000 + 400)}, Activation::relu, kNoCap}});
+  const MemoryLayers network({{w, {-(0.995f * 16945000 + 400)}, {Activation::relu, kNoCap}}});
   const InputRows inputs = one_row_of(values);
   expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
 }
 
 TEST(Engines, AgreeWhereCapsDifferFromLayerToLayer) {
-  const MemoryLayers network({{{1, 1, {0, 1}, {0}, {100}}, {-0.3f}, Activation::relu, 1},
-                              {{1, 1, {0, 1}, {0}, {2}}, {-2}, Activation::relu, 32}});
+  const MemoryLayers network({{{1, 1, {0, 1}, {0}, {100}}, {-0.3f}, {Activation::relu, 1}},
+                              {{1, 1, {0, 1}, {0}, {2}}, {-2}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1}), 0);
 }
 
 TEST(Engines, AgreeOnNetworksThatAreNotMonotone) {
   // Three equal neurons whose readers' weights cancel: the order of summation decides.
   const MemoryLayers network(
-      {{{3, 1, {0, 1, 2, 3}, {0, 0, 0}, {1, 1, 1}}, {0, 0, 0}, Activation::relu, kNoCap},
-       {{1, 3, {0, 3}, {0, 1, 2}, {1e8f, 5, -1e8f}}, {-6}, Activation::relu, kNoCap}});
+      {{{3, 1, {0, 1, 2, 3}, {0, 0, 0}, {1, 1, 1}}, {0, 0, 0}, {Activation::relu, kNoCap}},
+       {{1, 3, {0, 3}, {0, 1, 2}, {1e8f, 5, -1e8f}}, {-6}, {Activation::relu, kNoCap}}});
   const InputRows inputs = one_row_of({1});
   expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
 }
 
 TEST(Engines, AgreeWhereALayerHasNoConnections) {
-  const MemoryLayers network({{{2, 2, {0, 0, 0}, {}, {}}, {-1, -1}, Activation::relu, 32}});
+  const MemoryLayers network({{{2, 2, {0, 0, 0}, {}, {}}, {-1, -1}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1, 1}), 0);
-  const MemoryLayers always({{{2, 2, {0, 0, 0}, {}, {}}, {-1, 1}, Activation::relu, 32}});
+  const MemoryLayers always({{{2, 2, {0, 0, 0}, {}, {}}, {-1, 1}, {Activation::relu, 32}}});
   expect_engines_agree(always, one_row_of({1, 1}), 1);
 }
 
 TEST(Engines, AgreeWhereAConstantIsZeroInFloatAlone) {
   // 0.1f + 0.3f is 0.4f once rounded, and more than 0.4f before.
-  const MemoryLayers network({{{2, 1, {0, 0, 0}, {}, {}}, {0.1f, 0.3f}, Activation::relu, 32},
-                              {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {-0.4f}, Activation::relu, 32}});
+  const MemoryLayers network({{{2, 1, {0, 0, 0}, {}, {}}, {0.1f, 0.3f}, {Activation::relu, 32}},
+                              {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {-0.4f}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1}), 0);
 }
 
@@ -116,7 +118,7 @@ TEST(Engines, AgreeOnRandomNetworksOfAllKinds) {
                                     : -1.0f) *
             static_cast<float>(random.below(4) + 1) * 0.1f;
       layers.push_back(
-          {std::move(w), std::move(bias), Activation::relu, random.below(2) == 0 ? 4.0f : 32.0f});
+          {std::move(w), std::move(bias), {Activation::relu, random.below(2) == 0 ? 4.0f : 32.0f}});
       width = next;
     }
     const MemoryLayers network(std::move(layers));
@@ -133,13 +135,13 @@ TEST(Engines, AgreeOnRandomNetworksOfAllKinds) {
 
 TEST(Plan, ComputesWhatTheNetworkSays) {
   const Network network =
-      make_network({{2, 3, {0, 1, 3, 3}, {0, 0, 1}, {2, 1, 1}, {0, -1, 7}, Activation::relu, 8}});
+      make_network({{2, 3, {0, 1, 3, 3}, {0, 0, 1}, {2, 1, 1}, {0, -1, 7}, {Activation::relu, 8}}});
   const Plan plan = compile(network);
   EXPECT_EQ(plan.inputs(), 2);
   EXPECT_EQ(plan.outputs(), 3);
   EXPECT_EQ(plan.run(std::vector<float>{1, 2, 10, 0}), (std::vector<float>{2, 2, 7, 8, 8, 7}));
-  EXPECT_THROW(plan.run(std::vector<float>{1, 2, 3}), std::invalid_argument);
-  EXPECT_THROW(plan.run(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN()}), Error);
+  EXPECT_THROW((void)plan.run(std::vector<float>{1, 2, 3}), std::invalid_argument);
+  EXPECT_THROW((void)plan.run(std::vector<float>{1, std::numeric_limits<float>::quiet_NaN()}), Error);
   EXPECT_TRUE(plan.run(std::vector<float>{}).empty());
 }
 
@@ -157,8 +159,7 @@ TEST(Plan, KeepsWhatIsNotFinite) {
 Network scaled_network(const std::filesystem::path& path, std::vector<float> mean, std::vector<float> scale) {
   Model model;
   // Two inputs are read alike, one is not read.
-  model.layers = {
-      {{2, 4, {0, 3, 4}, {0, 1, 3, 3}, {2, 2, 1, 5}}, {0.5f, 0}, Activation::leaky_relu, kNoCap, -1}};
+  model.layers = {{{2, 4, {0, 3, 4}, {0, 1, 3, 3}, {2, 2, 1, 5}}, {0.5f, 0}, ActivationFunction::leaky(-1)}};
   model.input_mean = std::move(mean);
   model.input_scale = std::move(scale);
   model.loss = "mse";
@@ -284,6 +285,139 @@ TEST(Verification, FindsEveryWrongRow) {
   wrong.insert(std::ranges::lower_bound(wrong, extra), extra);
   const Verification found = verify_categories(data, wrong, 256 * 32 * 20, Check::full, {});
   EXPECT_EQ(found.mismatches, (std::vector<Index>{std::min(extra, lost), std::max(extra, lost)}));
+}
+
+// A network of 40 inputs and 23 outputs, and rows for it of which some inputs are zero.
+struct Rowwise {
+  static constexpr Index kInputs = 40, kOutputs = 23;
+  static constexpr std::size_t kRows = 77;
+  Plan plan = compile(make_network({layer(kInputs, 30, 1), layer(30, kOutputs, 2)}));
+  std::vector<float> values = std::vector<float>(kRows * kInputs);
+  std::vector<float> expected;
+
+  Rowwise() {
+    Random random(4);
+    for (float& v : values) v = random.below(3) == 0 ? 0.0f : static_cast<float>(random.uniform(-1, 1));
+    expected = plan.run(std::span<const float>(values));
+  }
+  static LayerArrays layer(Index inputs, Index outputs, std::uint64_t seed) {
+    CsrMatrix w = random_csr(outputs, inputs, 0.4, seed);
+    return {inputs,          outputs, w.row_begin,
+            w.column,        w.value, std::vector<float>(static_cast<std::size_t>(outputs), 0.25f),
+            Activation::tanh};
+  }
+};
+
+TEST(Plan, ReadsAndWritesRowsWithGaps) {
+  const Rowwise given;
+  const std::size_t in = Rowwise::kInputs, out = Rowwise::kOutputs;
+  for (const std::size_t gap : {0u, 1u, 7u}) {
+    std::vector<float> inputs(Rowwise::kRows * (in + gap), std::numeric_limits<float>::quiet_NaN());
+    for (std::size_t r = 0; r < Rowwise::kRows; ++r)
+      std::copy_n(given.values.data() + r * in, in, inputs.data() + r * (in + gap));
+    for (const std::size_t rows : {std::size_t{1}, std::size_t{31}, Rowwise::kRows}) {
+      std::vector<float> outputs(rows * (out + gap), -7);
+      // The last row may end where its columns do.
+      const std::span<const float> whole(inputs.data(), (rows - 1) * (in + gap) + in);
+      given.plan.run(Rows(whole, Rowwise::kInputs, in + gap), {outputs, out + gap});
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t o = 0; o < out + gap; ++o)
+          ASSERT_EQ(outputs[r * (out + gap) + o], o < out ? given.expected[r * out + o] : -7.0f)
+              << rows << " rows, gap " << gap << ", output " << o << " of row " << r;
+    }
+  }
+}
+
+TEST(Plan, TakesSparseRows) {
+  const Rowwise given;
+  std::vector<Offset> begin{0};
+  std::vector<Index> column;
+  std::vector<float> value;
+  for (std::size_t r = 0; r < Rowwise::kRows; ++r) {
+    for (Index c = 0; c < Rowwise::kInputs; ++c)
+      if (const float v = given.values[r * std::size_t{Rowwise::kInputs} + static_cast<std::size_t>(c)];
+          v != 0) {
+        column.push_back(c);
+        value.push_back(v);
+      }
+    begin.push_back(static_cast<Offset>(column.size()));
+  }
+  const Rows rows(begin, column, value, Rowwise::kInputs);
+  EXPECT_EQ(rows.rows(), Rowwise::kRows);
+  EXPECT_EQ(given.plan.run(rows), given.expected);
+  value[5] = std::numeric_limits<float>::infinity();
+  EXPECT_THROW((void)given.plan.run(rows), Error);
+  EXPECT_THROW(Rows(begin, column, value, Rowwise::kInputs - 1), std::invalid_argument);
+  EXPECT_THROW(Rows(begin, std::span(column).first(3), value, Rowwise::kInputs), std::invalid_argument);
+  std::vector<Offset> backwards = begin;
+  std::swap(backwards[3], backwards[5]);
+  EXPECT_THROW(Rows(backwards, column, value, Rowwise::kInputs), std::invalid_argument);
+}
+
+// Scaling comes before everything else, also of what a sparse row does not have or has several times.
+TEST(Plan, ScalesSparseRowsAsDenseOnes) {
+  const TestDirectory dir;
+  const Plan plan = compile(scaled_network(dir / "m.safetensors", {1, 2, 3, 4}, {0.5f}));
+  const std::vector<float> dense{3, 0, 0, 10, 0, 6, 0, 0};
+  const std::vector<Offset> begin{0, 3, 4};
+  const std::vector<Index> column{0, 3, 0, 1};
+  const std::vector<float> value{1, 10, 2, 6};
+  const Rows rows(begin, column, value, 4);
+  EXPECT_EQ(plan.run(rows), plan.run(dense));
+  for (int call = 0; call < 20; ++call) EXPECT_EQ(plan.run(rows), plan.run(dense));  // row by row, too
+}
+
+// Deep networks take rows that are mostly zeros another way.
+TEST(Plan, ReadsSparseRowsWithGapsInDeepNetworks) {
+  const Plan plan = compile(radix_net(64, 20, 1));
+  constexpr std::size_t kRows = 40, kIn = 64, kGap = 5;
+  std::vector<float> whole(kRows * kIn, 0.0f),
+      gaps(kRows * (kIn + kGap), std::numeric_limits<float>::quiet_NaN());
+  for (std::size_t r = 0; r < kRows; ++r) {
+    whole[r * kIn + r % kIn] = 1;
+    std::copy_n(whole.data() + r * kIn, kIn, gaps.data() + r * (kIn + kGap));
+  }
+  const std::vector<float> expected = plan.run(whole);
+  std::vector<float> found(kRows * (kIn + 1), -7);
+  plan.run(Rows(std::span<const float>(gaps), kIn, kIn + kGap), {found, kIn + 1});
+  for (std::size_t r = 0; r < kRows; ++r)
+    for (std::size_t o = 0; o <= kIn; ++o)
+      ASSERT_EQ(found[r * (kIn + 1) + o], o < kIn ? expected[r * kIn + o] : -7.0f) << r << ", " << o;
+}
+
+TEST(Plan, RefusesRowsAndRoomThatDoNotFit) {
+  const Rowwise given;
+  std::vector<float> outputs(Rowwise::kRows * std::size_t{Rowwise::kOutputs});
+  EXPECT_THROW(given.plan.run(Rows(std::span<const float>(given.values), 20), outputs),
+               std::invalid_argument);
+  const Rows rows(std::span<const float>(given.values), Rowwise::kInputs);
+  EXPECT_THROW(given.plan.run(rows, std::span<float>(outputs).first(10)), std::invalid_argument);
+  EXPECT_THROW(given.plan.run(rows, {outputs, 5}), std::invalid_argument);
+  EXPECT_THROW(given.plan.run(rows, {outputs, ~std::size_t{0} / 2 + 1}), std::invalid_argument);
+  EXPECT_THROW(Rows(std::span<const float>(given.values), Rowwise::kInputs, 7), std::invalid_argument);
+  EXPECT_THROW(Rows(std::span<const float>(given.values).first(50), Rowwise::kInputs), std::invalid_argument);
+}
+
+TEST(Plan, RunsOnManyThreadsAtOnce) {
+  const Rowwise given;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> users;
+  for (int u = 0; u < 4; ++u)
+    users.emplace_back([&, u] {
+      const std::size_t in = Rowwise::kInputs, out = Rowwise::kOutputs;
+      std::vector<float> outputs(Rowwise::kRows * out);
+      for (int round = 0; round < 30; ++round) {
+        const std::size_t rows =
+            static_cast<std::size_t>(1 + (u * 31 + round * 7) % 77);  // by row and in panels
+        given.plan.run(Rows(std::span<const float>(given.values).first(rows * in), Rowwise::kInputs),
+                       outputs);
+        if (!std::equal(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(rows * out),
+                        given.expected.begin()))
+          ++wrong;
+      }
+    });
+  for (std::thread& user : users) user.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 }  // namespace

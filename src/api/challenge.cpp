@@ -27,7 +27,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.processor = processor_name();
   result.device = device_name();
 
-  const std::uint64_t limit = memory_limit_or_default(options.memory_limit);
+  const std::uint64_t limit = memory_limit_or_usual(options.memory_limit);
   const auto bits = static_cast<double>(options.source.inputs.value_or(1)) * options.source.neurons / 8;
   if (bits >= static_cast<double>(limit))  // said before anything is made
     fail("{} inputs of {} pixels take {:.0f} bytes and more, but the memory limit is {}",

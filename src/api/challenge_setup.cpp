@@ -127,10 +127,6 @@ ChallengeData load_challenge(const ChallengeInputs& source, bool with_truth, con
   return data;
 }
 
-std::uint64_t memory_limit_or_default(std::uint64_t limit) {
-  return limit > 0 ? limit : physical_memory_bytes() / 4 * 3;
-}
-
 PreparedEngine prepare_engine(Engine engine, const LayerSource& network, std::uint64_t memory_limit,
                               const Observer& observer) {
   PreparedEngine prepared;

@@ -46,6 +46,4 @@ struct Verification {
 Verification verify_categories(const ChallengeData& data, const std::vector<Index>& categories,
                                Offset connections, Check check, const Observer& observer);
 
-std::uint64_t memory_limit_or_default(std::uint64_t limit);
-
 }  // namespace filigree

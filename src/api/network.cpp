@@ -86,8 +86,6 @@ LayerInfo Network::layer_info(Index l) const {
   }
   info.connections = layer.weights.nnz();
   info.activation = layer.activation;
-  info.cap = layer.cap;
-  info.slope = layer.slope;
   info.distinct_neurons = static_cast<Index>(find_distinct_rows(layer).first.size());
   std::vector<char> read(static_cast<std::size_t>(layer.inputs()), 0);
   for (const Index c : layer.weights.column) read[static_cast<std::size_t>(c)] = 1;
@@ -114,9 +112,7 @@ Network make_network(std::vector<LayerArrays> layers) {
   for (LayerArrays& l : layers)
     made.push_back({{l.outputs, l.inputs, std::move(l.row_begin), std::move(l.column), std::move(l.value)},
                     std::move(l.bias),
-                    l.activation,
-                    l.cap,
-                    l.slope});
+                    l.activation});
   return wrap(std::make_shared<MemoryLayers>(std::move(made)));
 }
 

@@ -45,18 +45,21 @@ CompiledNetwork compile_with_maps(const Network& network, const Observer& observ
 }
 
 // Non-zero entries of dense rows.
-InputRows sparse_rows(std::span<const float> dense, Index width) {
+InputRows sparse_rows(const Rows& dense) {
   InputRows rows;
-  rows.cols = width;
-  rows.rows = static_cast<Index>(dense.size() / static_cast<std::size_t>(width));
+  rows.cols = static_cast<Index>(dense.columns());
+  rows.rows = static_cast<Index>(dense.rows());
+  const auto row_of = [&](Index r) {
+    return dense.floats().subspan(static_cast<std::size_t>(r) * dense.stride(), dense.columns());
+  };
   std::size_t entries = 0;
-  for (const float v : dense) entries += v != 0;
+  for (Index r = 0; r < rows.rows; ++r)
+    for (const float v : row_of(r)) entries += v != 0;
   rows.column = Buffer<std::uint16_t>(entries);
   rows.value = Buffer<float>(std::max<std::size_t>(1, entries));  // empty would mean ones
   std::size_t at = 0;
   for (Index r = 0; r < rows.rows; ++r) {
-    const auto row = dense.subspan(static_cast<std::size_t>(r) * static_cast<std::size_t>(width),
-                                   static_cast<std::size_t>(width));
+    const auto row = row_of(r);
     for (std::size_t c = 0; c < row.size(); ++c) {
       if (row[c] == 0) continue;
       rows.column[at] = static_cast<std::uint16_t>(c);
@@ -71,45 +74,56 @@ InputRows sparse_rows(std::span<const float> dense, Index width) {
 // networks that keep zeros, on rows that are mostly zeros. 10,000 digits through RadiX-Net 1024×120 take half
 // the time of the dense run that way; through 784-512-512-512-512-512-10 with relu and no biases two to six
 // times as long.
-bool better_sparse(const Plan::Impl& plan, std::span<const float> inputs) {
+bool better_sparse(const Plan::Impl& plan, const Rows& rows) {
   constexpr Index kDeep = 16;
   constexpr std::size_t kLooks = 4096;
   if (plan.layers == nullptr || plan.device != nullptr || plan.scaled() || !plan.layers->keeps_zero() ||
       plan.layers->layers() < kDeep || plan.input_map.columns() > static_cast<std::size_t>(kMaxInputColumns))
     return false;
-  const std::size_t step = inputs.size() / kLooks + 1;
+  if (rows.floats().empty()) return false;
+  const std::size_t values = rows.rows() * rows.columns(), step = values / kLooks + 1;
   std::size_t looks = 0, zeros = 0;
-  for (std::size_t i = 0; i < inputs.size(); i += step, ++looks) zeros += inputs[i] == 0;
+  for (std::size_t i = 0; i < values; i += step, ++looks)
+    zeros += rows.floats()[i / rows.columns() * rows.stride() + i % rows.columns()] == 0;
   return 4 * zeros > 3 * looks;
 }
 
-template <typename T>
-void check_rows(std::span<const T> inputs, std::size_t width) {
-  if (inputs.size() % width != 0)
-    throw std::invalid_argument(
-        fmt::format("{} values are not whole rows of {} inputs", inputs.size(), width));
-}
-
-std::vector<float> run_sparse(const Plan::Impl& plan, std::span<const float> inputs,
-                              const Observer& observer) {
-  const std::size_t width = plan.input_map.columns(), outputs = plan.output_of.size();
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (!std::isfinite(inputs[i])) fail("input {} of row {} is {}", i % width, i / width, inputs[i]);
-  const InputRows rows = sparse_rows(inputs, static_cast<Index>(width));
-  std::vector<float> result(static_cast<std::size_t>(rows.rows) * outputs, 0.0f);
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rows.rows); ++r)
-    for (std::size_t o = 0; o < outputs; ++o)
-      if (plan.output_of[o] < 0) result[r * outputs + o] = plan.output_constant[o];
+void run_sparse(const Plan::Impl& plan, const Rows& inputs, const OutputRows& outputs,
+                const Observer& observer) {
+  const std::size_t width = plan.output_of.size();
+  for (std::size_t r = 0; r < inputs.rows(); ++r)
+    for (std::size_t c = 0; c < inputs.columns(); ++c)
+      if (const float v = inputs.floats()[r * inputs.stride() + c]; !std::isfinite(v))
+        fail("input {} of row {} is {}", c, r, v);
+  const InputRows rows = sparse_rows(inputs);
+  for (std::size_t r = 0; r < inputs.rows(); ++r)
+    for (std::size_t o = 0; o < width; ++o)
+      outputs.row(r, width)[o] = plan.output_of[o] < 0 ? plan.output_constant[o] : 0.0f;
   RunOptions options;
   options.output = [&](Index row, const float* panel, Index lane) {
-    float* out = result.data() + static_cast<std::size_t>(row) * outputs;
-    for (std::size_t o = 0; o < outputs; ++o)
+    float* out = outputs.row(static_cast<std::size_t>(row), width);
+    for (std::size_t o = 0; o < width; ++o)
       if (plan.output_of[o] >= 0)
         out[o] = panel[static_cast<std::size_t>(plan.output_of[o]) * static_cast<std::size_t>(kPanelRows) +
                        static_cast<std::size_t>(lane)];
   };
   filigree::run(*plan.layers, rows, plan.input_map.all(), {}, options, observer);
-  return result;
+}
+
+void check_shapes(const Plan& plan, const Rows& inputs, const OutputRows& outputs) {
+  const auto columns = static_cast<std::size_t>(plan.inputs()),
+             width = static_cast<std::size_t>(plan.outputs());
+  if (inputs.columns() != columns)
+    throw std::invalid_argument(
+        fmt::format("rows of {} values, but the network has {} inputs", inputs.columns(), columns));
+  const std::size_t stride = outputs.stride == 0 ? width : outputs.stride;
+  if (stride < width)
+    throw std::invalid_argument(fmt::format("{} values from row to row for {} outputs", stride, width));
+  const std::size_t room = outputs.values.size(), rows = inputs.rows();
+  const bool fits = rows == 0 || (room >= width && (rows == 1 || stride <= (room - width) / (rows - 1)));
+  if (!fits)
+    throw std::invalid_argument(fmt::format(
+        "room for {} values, but there are {} rows of {} outputs, {} apart", room, rows, width, stride));
 }
 
 }  // namespace
@@ -184,23 +198,35 @@ Index Plan::outputs() const {
   return static_cast<Index>(impl_->output_of.size());
 }
 
-std::vector<float> Plan::run(std::span<const float> inputs, const Observer& observer, RunWork* work) const {
-  const std::size_t width = impl_->input_map.columns();
-  check_rows(inputs, width);
+void Plan::run(const Rows& inputs, const OutputRows& outputs, const Observer& observer, RunWork* work) const {
+  check_shapes(*this, inputs, outputs);
+  if (inputs.rows() == 0) return;
   if (better_sparse(*impl_, inputs)) {
-    if (work != nullptr) impl_->add_all(inputs.size() / width, *work);
-    return run_sparse(*impl_, inputs, observer);
+    if (work != nullptr) impl_->add_all(inputs.rows(), *work);
+    return run_sparse(*impl_, inputs, outputs, observer);
   }
-  return impl_->run(inputs.size() / width, dense_loader(inputs, impl_->scaling(), impl_->input_map), observer,
-                    work);
+  for (std::size_t e = 0; e < inputs.value().size(); ++e)
+    if (!std::isfinite(inputs.value()[e])) {
+      const auto row = std::ranges::upper_bound(inputs.row_begin(), static_cast<Offset>(e));
+      fail("input {} of row {} is {}", inputs.column()[e], row - inputs.row_begin().begin() - 1,
+           inputs.value()[e]);
+    }
+  impl_->run(inputs.rows(), rows_loader(inputs, impl_->scaling(), impl_->input_map), outputs, observer, work);
 }
 
-std::vector<float> Plan::run(std::span<const std::uint8_t> inputs, const Observer& observer,
+std::vector<float> Plan::run(const Rows& inputs, const Observer& observer, RunWork* work) const {
+  std::vector<float> result(inputs.rows() * impl_->output_of.size());
+  run(inputs, result, observer, work);
+  return result;
+}
+
+std::vector<float> Plan::run(std::span<const float> values, const Observer& observer, RunWork* work) const {
+  return run(Rows(values, inputs()), observer, work);
+}
+
+std::vector<float> Plan::run(std::span<const std::uint8_t> values, const Observer& observer,
                              RunWork* work) const {
-  const std::size_t width = impl_->input_map.columns();
-  check_rows(inputs, width);
-  return impl_->run(inputs.size() / width, dense_loader(inputs, impl_->scaling(), impl_->input_map), observer,
-                    work);
+  return run(Rows(values, inputs()), observer, work);
 }
 
 }  // namespace filigree

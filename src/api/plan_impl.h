@@ -2,6 +2,7 @@
 // What a public Plan holds.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -35,21 +36,33 @@ struct Plan::Impl {
     work.rows_by_exit.back() += static_cast<Offset>(rows);
   }
 
-  // Every row through every layer; rows × outputs, row-major.
+  // Every row through every layer.
+  void run(std::size_t rows, const MakeLoader& make_loader, const OutputRows& outputs,
+           const Observer& observer, RunWork* work = nullptr) const {
+    const OutputMap map{output_of, output_constant};
+    if (routed == nullptr && work != nullptr) add_all(rows, *work);
+    if (routed == nullptr && device == nullptr)
+      return (*adaptive)(*layers, rows, make_loader, map, outputs, observer);
+    // These write rows without gaps.
+    const std::size_t width = output_of.size();
+    const bool gaps = outputs.stride != 0 && outputs.stride != width;
+    std::vector<float> own(gaps ? rows * width : 0);
+    const std::span<float> to = gaps ? std::span<float>(own) : outputs.values.first(rows * width);
+    if (routed != nullptr) {
+      RunWork unasked;
+      routed->run(rows, make_loader, to, work == nullptr ? unasked : *work, observer);
+    } else {
+      device->run_dense(*layers, rows, make_loader, map, to, observer);
+    }
+    for (std::size_t r = 0; gaps && r < rows; ++r)
+      std::copy_n(to.data() + r * width, width, outputs.row(r, width));
+  }
+
+  // The same into new memory: rows × outputs.
   std::vector<float> run(std::size_t rows, const MakeLoader& make_loader, const Observer& observer,
                          RunWork* work = nullptr) const {
     std::vector<float> outputs(rows * output_of.size());
-    if (routed != nullptr) {
-      RunWork unasked;
-      routed->run(rows, make_loader, outputs, work == nullptr ? unasked : *work, observer);
-      return outputs;
-    }
-    if (work != nullptr) add_all(rows, *work);
-    if (device != nullptr) {
-      device->run_dense(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
-      return outputs;
-    }
-    (*adaptive)(*layers, rows, make_loader, {output_of, output_constant}, outputs, observer);
+    run(rows, make_loader, outputs, observer, work);
     return outputs;
   }
 };

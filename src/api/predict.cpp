@@ -11,6 +11,7 @@
 #include "api/outputs.h"
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/system.h"
 #include "filigree/options.h"
 #include "filigree/plan.h"
 #include "io/atomic_file.h"
@@ -45,7 +46,7 @@ void set_shape(InputTable& table, const std::string& name, std::size_t rows, std
 }
 
 InputTable read_table(std::string_view start, Source source, const Observer& observer,
-                      const std::string& leave_out) {
+                      const std::string& leave_out, std::uint64_t memory_limit) {
   const std::string name = source.name();
   InputTable table;
   if (start.starts_with(kNpyStart) || start.starts_with(kZipStart)) {
@@ -63,6 +64,10 @@ InputTable read_table(std::string_view start, Source source, const Observer& obs
   } else if (looks_like_libsvm(start)) {
     const LibsvmTable sparse = read_libsvm(std::move(source), observer);
     const auto width = static_cast<std::size_t>(sparse.features);
+    const auto bytes = static_cast<std::uint64_t>(sparse.labels.rows()) * width * sizeof(float);
+    if (bytes > memory_limit)
+      fail("{}: {} rows of {} features take {} bytes, but the memory limit is {} (--memory-limit)", name,
+           sparse.labels.rows(), width, bytes, memory_limit);
     table.floats.assign(static_cast<std::size_t>(sparse.labels.rows()) * width, 0.0f);
     for (std::size_t r = 0; r + 1 < sparse.row_begin.size(); ++r)
       for (auto e = static_cast<std::size_t>(sparse.row_begin[r]);
@@ -134,7 +139,8 @@ void write_csv(const std::filesystem::path& path, const Predictions& predictions
 }  // namespace
 
 InputTable read_inputs(const std::filesystem::path& path, const Observer& observer,
-                       const std::string& leave_out) {
+                       const std::string& leave_out, std::uint64_t memory_limit) {
+  memory_limit = memory_limit_or_usual(memory_limit);
   const std::filesystem::path found = path == "-" ? "/dev/stdin" : find_file(path).value_or(path);
   std::vector<char> start(kLooked);
   const auto begin_of = [&start](Source source) {
@@ -142,12 +148,14 @@ InputTable read_inputs(const std::filesystem::path& path, const Observer& observ
     return std::string_view(start.data(), got);
   };
   if (std::filesystem::is_regular_file(found) && path != "-")
-    return read_table(begin_of(Source(found)), Source(found), observer, leave_out);
+    return read_table(begin_of(Source(found, memory_limit)), Source(found, memory_limit), observer, leave_out,
+                      memory_limit);
   // A pipe can be read only once.
-  Source source(found);
-  const std::vector<std::byte> contents = read_all(source);
+  Source source(found, memory_limit);
+  const ByteString contents = read_all(source);
   const std::string name = path == "-" ? "standard input" : path.string();
-  return read_table(begin_of(Source(contents, name)), Source(contents, name), observer, leave_out);
+  const auto again = [&] { return Source(contents.view(), name, memory_limit); };
+  return read_table(begin_of(again()), again(), observer, leave_out, memory_limit);
 }
 
 InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name) {

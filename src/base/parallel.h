@@ -9,7 +9,10 @@
 
 namespace filigree {
 
-// How many threads loops use from here on; 0 means every core the process may use. At least 1.
+// How many threads loops that begin from here on use; 0 means every core the process may use, 4096 is the
+// most. Loops that are running keep the threads they have, so any thread may call this at any time. The
+// threads start with the first loop that is worth sharing out, which throws if they cannot be had; a forked
+// child gets its own, but must not go back into a loop that it was forked from.
 FILIGREE_PUBLIC void set_threads(int threads);
 FILIGREE_PUBLIC int threads();
 
@@ -21,7 +24,7 @@ void parallel_for(std::size_t count, std::size_t grain,
 // worker that starts late still gets its call: bodies share work through their own queue and never
 // wait for one another.
 void parallel_workers(const std::function<void(int)>& body);
-// The same for at most `most` workers, where there is work for no more; one is the calling thread.
+// The same for at most `most` workers, where there is work, or room, for no more; one is the calling thread.
 void parallel_workers(std::size_t most, const std::function<void(int)>& body);
 
 }  // namespace filigree

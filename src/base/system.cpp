@@ -30,6 +30,10 @@ std::uint64_t physical_memory_bytes() {
          static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
 }
 
+std::uint64_t memory_limit_or_usual(std::uint64_t limit) {
+  return limit > 0 ? limit : physical_memory_bytes() / 4 * 3;
+}
+
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -71,8 +71,7 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
   facts.zero_stays_zero = zero_stays_zero(layer);
   constexpr float kLeast = 1e-30f;  // far above the subnormal numbers, whose rounding is not relative
   facts.biases_negative = std::ranges::all_of(layer.bias, [](float b) { return b <= -kLeast; });
-  bool saturates = layer.outputs() > 0 && layer.activation == Activation::relu && std::isfinite(input_cap) &&
-                   std::isfinite(layer.cap);
+  bool saturates = layer.outputs() > 0 && layer.activation.saturates() && std::isfinite(input_cap);
   const CsrView w = layer.weights.view();
   for (Index r = 0; r < layer.outputs(); ++r) {
     const auto values = w.row_values(r);
@@ -85,7 +84,7 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
     const double least =
         sum * static_cast<double>(input_cap) * (1 - (static_cast<double>(values.size()) + 4) * kRounding);
     saturates = saturates && least + static_cast<double>(layer.bias[static_cast<std::size_t>(r)]) >
-                                 static_cast<double>(layer.cap) * (1 + 4 * kRounding);
+                                 static_cast<double>(layer.activation.cap) * (1 + 4 * kRounding);
   }
   facts.saturation_stays = saturates && facts.nonnegative;
   return facts;
@@ -123,7 +122,7 @@ CompiledNetwork compile_network(const LayerSource& source, const Observer& obser
       }
     });
     for (std::size_t i = 0; i < count; ++i) {
-      const float cap = original[i].activation == Activation::relu ? original[i].cap : kNoCap;
+      const float cap = original[i].activation.saturates() ? original[i].activation.cap : kNoCap;
       facts[i].input_cap = cap_before;
       cap_before = cap;
     }

@@ -16,7 +16,7 @@ namespace filigree {
 namespace {
 
 Layer make_layer(CsrMatrix weights, std::vector<float> bias, float cap = kNoCap) {
-  return {std::move(weights), std::move(bias), Activation::relu, cap};
+  return {std::move(weights), std::move(bias), {Activation::relu, cap}};
 }
 
 InputRows dense_inputs(Index rows, Index cols, std::uint64_t seed) {
@@ -110,13 +110,11 @@ TEST(Compile, FoldsConstantsThroughTheirActivation) {
                                make_layer({1, 2, {0, 2}, {0, 1}, {4, 1}}, {1})};
   layers[0].activation = Activation::sigmoid;
   EXPECT_EQ(compile_network(MemoryLayers(layers), {}).layers[1].bias, std::vector<float>{3});
-  layers[0].activation = Activation::leaky_relu;
-  layers[0].slope = -0.25f;
+  layers[0].activation = ActivationFunction::leaky(-0.25f);
   layers[0].bias = {-3, 0};
   CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
   EXPECT_EQ(compiled.layers[1].bias, std::vector<float>{4});
-  EXPECT_EQ(compiled.layers[0].activation, Activation::leaky_relu);
-  EXPECT_EQ(compiled.layers[0].slope, -0.25f);
+  EXPECT_EQ(compiled.layers[0].activation, ActivationFunction::leaky(-0.25f));
   EXPECT_LT(largest_difference(layers, compiled), 1e-6);
 }
 
@@ -179,8 +177,8 @@ TEST(Compile, KeepsTheOutputsOfAnyNetwork) {
       std::vector<float> bias(static_cast<std::size_t>(next));
       for (float& b : bias) b = static_cast<float>(random.below(3)) - 1;
       layers.push_back(make_layer(std::move(w), std::move(bias), random.below(2) == 0 ? 3.0f : kNoCap));
-      layers.back().activation = static_cast<Activation>(random.below(kActivationNames.size()));
-      layers.back().slope = 0.5f - static_cast<float>(random.below(2));
+      layers.back().activation.kind = static_cast<Activation>(random.below(kActivationNames.size()));
+      layers.back().activation.slope = 0.5f - static_cast<float>(random.below(2));
       width = next;
     }
     CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
@@ -202,8 +200,8 @@ TEST(Compile, ReducesRadixNetAsItsRecipeSays) {
 
 TEST(Facts, SpeakOfSaturationOfReluOnly) {
   Layer layer = RadixNet(64, 1, 1).layer(0);
-  for (const Activation activation :
-       {Activation::identity, Activation::leaky_relu, Activation::sigmoid, Activation::tanh}) {
+  for (const Activation activation : {Activation::identity, Activation::leaky_relu, Activation::sigmoid,
+                                      Activation::tanh, Activation::softplus}) {
     layer.activation = activation;
     EXPECT_FALSE(facts_of(layer, 32).saturation_stays);
     EXPECT_FALSE(facts_of(layer, 32).zero_stays_zero) << "its biases are not zero";

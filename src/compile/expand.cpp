@@ -33,22 +33,6 @@ CsrMatrix expand_inputs(const CsrMatrix& weights, const std::vector<Index>& inpu
   return wide;
 }
 
-// A bias that gives `constant` without any input. Beyond the limits float knows no other values.
-float bias_for(const Layer& layer, float constant) {
-  switch (layer.activation) {
-    case Activation::sigmoid:
-      return std::clamp(std::log(constant / (1 - constant)), -104.0f, 104.0f);
-    case Activation::tanh:
-      return std::clamp(std::atanh(constant), -20.0f, 20.0f);
-    case Activation::leaky_relu:
-      return constant < 0 && layer.slope > 0 ? constant / layer.slope : constant;
-    case Activation::relu:
-    case Activation::identity:
-      break;
-  }
-  return constant;
-}
-
 Layer expand_outputs(const Layer& last, const Model& model) {
   Layer wide = last;
   wide.weights = {};
@@ -64,7 +48,7 @@ Layer expand_outputs(const Layer& last, const Model& model) {
       wide.weights.value.insert(wide.weights.value.end(), values.begin(), values.end());
       wide.bias.push_back(last.bias[static_cast<std::size_t>(neuron)]);
     } else {
-      wide.bias.push_back(bias_for(last, model.output_constant[o]));
+      wide.bias.push_back(last.activation.inverse(model.output_constant[o]));
     }
     wide.weights.row_begin.push_back(wide.weights.nnz());
   }

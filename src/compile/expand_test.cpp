@@ -39,7 +39,7 @@ Model compiled_model(const std::vector<Layer>& layers) {
 TEST(Expanded, ComputesWhatTheNetworkDidBeforeItWasCompiled) {
   rc::check([] {
     const auto last = *rc::gen::element(Activation::identity, Activation::relu, Activation::sigmoid,
-                                        Activation::tanh, Activation::leaky_relu);
+                                        Activation::tanh, Activation::leaky_relu, Activation::softplus);
     const std::vector<Layer> layers = random_layers(*rc::gen::arbitrary<std::uint32_t>(), last);
     const Model model = compiled_model(layers);
     const Model wide = expanded(model);

@@ -75,18 +75,21 @@ CodeForm form_for(const Layer& layer) {
 
 // "activation(…)" around an expression.
 std::string activated(const Layer& layer, const std::string& sum) {
-  switch (layer.activation) {
+  const ActivationFunction& activation = layer.activation;
+  switch (activation.kind) {
     case Activation::identity:
       return sum;
     case Activation::relu:
-      return std::isinf(layer.cap) ? fmt::format("relu({})", sum)
-                                   : fmt::format("capped({}, {})", sum, literal(layer.cap));
+      return activation.saturates() ? fmt::format("capped({}, {})", sum, literal(activation.cap))
+                                    : fmt::format("relu({})", sum);
     case Activation::leaky_relu:
-      return fmt::format("leaky({}, {})", sum, literal(layer.slope));
+      return fmt::format("leaky({}, {})", sum, literal(activation.slope));
     case Activation::sigmoid:
       return fmt::format("sigmoid({})", sum);
     case Activation::tanh:
       return fmt::format("std::tanh({})", sum);
+    case Activation::softplus:
+      return fmt::format("softplus({})", sum);
   }
   return sum;
 }
@@ -170,7 +173,7 @@ void write_by_input(std::string& code, const Layer& layer, std::size_t l, CodeFo
                  "    {3}\n"
                  "  }}\n",
                  l, outputs, inputs, inner);
-  if (layer.activation != Activation::identity)
+  if (!layer.activation.is(Activation::identity))
     fmt::format_to(Out(code), "  for (int o = 0; o < {}; ++o) y[o] = {};\n", outputs,
                    activated(layer, "y[o]"));
   code += "}\n";
@@ -195,7 +198,7 @@ std::vector<double> forward(const std::vector<Layer>& layers, std::vector<double
       for (std::size_t e = 0; e < columns.size(); ++e)
         y[static_cast<std::size_t>(r)] +=
             double{layer.weights.view().row_values(r)[e]} * x[static_cast<std::size_t>(columns[e])];
-      y[static_cast<std::size_t>(r)] = activate(layer, y[static_cast<std::size_t>(r)]);
+      y[static_cast<std::size_t>(r)] = layer.activation(y[static_cast<std::size_t>(r)]);
     }
     x = std::move(y);
   }
@@ -277,7 +280,9 @@ ExportedCode export_cpp(const Model& model, const std::string& name, const std::
       "inline float relu(float v) {{ return v < 0 ? 0 : v; }}\n"
       "inline float capped(float v, float cap) {{ return v < 0 ? 0 : v > cap ? cap : v; }}\n"
       "inline float leaky(float v, float slope) {{ return v < 0 ? v * slope : v; }}\n"
-      "inline float sigmoid(float v) {{ return 1 / (1 + std::exp(-v)); }}\n\n",
+      "inline float sigmoid(float v) {{ return 1 / (1 + std::exp(-v)); }}\n"
+      "inline float softplus(float v) {{ return (v > 0 ? v : 0) + std::log1p(std::exp(v > 0 ? -v : v)); "
+      "}}\n\n",
       description, layers.front().inputs(), layers.back().outputs(), connections, name);
   if (!folds) write_scaling(code, wide);
   for (std::size_t l = 0; l < layers.size(); ++l) {

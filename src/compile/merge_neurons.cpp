@@ -75,8 +75,6 @@ MergeSweep::MergeSweep(Index inputs)
 Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
   Layer merged;
   merged.activation = layer.activation;
-  merged.cap = layer.cap;
-  merged.slope = layer.slope;
   merged.weights.cols = width_;
   const CsrView w = layer.weights.view();
 
@@ -120,7 +118,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     const double bias = static_cast<double>(own_bias) + folded;
     if (columns.empty()) {
       place_of_kind[kind] = -1;
-      constant_of_kind[kind] = static_cast<float>(activate(layer, bias));
+      constant_of_kind[kind] = static_cast<float>(layer.activation(bias));
       continue;
     }
     const auto bias_value = static_cast<float>(bias);

@@ -15,8 +15,6 @@ PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts, const Pac
   plan.weights = pack(layer.weights.view(), options);
   plan.bias = layer.bias;
   plan.activation = layer.activation;
-  plan.cap = layer.cap;
-  plan.slope = layer.slope;
   plan.zero_stays_zero = zero_stays_zero(layer);
   plan.saturation_stays = facts.saturation_stays;
   // A sum of n products of non-negative numbers is off by at most n roundings of itself, here and there; four
@@ -31,8 +29,6 @@ PlanLayer make_ordered_layer(const Layer& layer, const DistinctRows& distinct, c
                              const LayerFacts& facts) {
   Layer ordered;
   ordered.activation = layer.activation;
-  ordered.cap = layer.cap;
-  ordered.slope = layer.slope;
   ordered.weights.rows = static_cast<Index>(distinct.first.size());
   ordered.weights.cols = before == nullptr ? layer.inputs() : static_cast<Index>(before->first.size());
   const CsrView w = layer.weights.view();

@@ -13,8 +13,7 @@ namespace filigree {
 struct PlanLayer {
   PackedMatrix weights;
   std::vector<float> bias;
-  Activation activation = Activation::relu;
-  float cap = kNoCap, slope = 0;
+  ActivationFunction activation = {};
   bool zero_stays_zero = false;   // see network/layer.h
   bool saturation_stays = false;  // see LayerFacts
   // How far, relative to the sum before the bias, the sum computed here may be from the one computed in the

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "base/system.h"
 #include "data/dataset_sources.h"
 #include "data/digits.h"
 #include "data/split.h"
@@ -21,9 +22,11 @@ constexpr std::uint64_t kDigitsStream = 0x646967697473;  // "digits"
 constexpr Index kDigitSide = 28, kDigitClasses = 10;
 constexpr Index kDefaultDigits = 10000;
 
-IdxArray read_watched(const std::filesystem::path& path, const Observer& observer) {
+IdxArray read_watched(const std::filesystem::path& path, const DataOptions& options,
+                      const Observer& observer) {
   observer.check_stop();
-  IdxArray array = read_idx(path);
+  IdxArray array =
+      read_idx(Source(find_file(path).value_or(path), memory_limit_or_usual(options.memory_limit)));
   const auto bytes = static_cast<double>(array.data.size());
   observer.report("reading " + path.string(), bytes, bytes, "bytes");
   return array;
@@ -36,9 +39,9 @@ struct ImagePart {
 };
 
 ImagePart read_part(const std::filesystem::path& images_path, const std::filesystem::path& labels_path,
-                    const Observer& observer) {
-  const IdxArray images = read_watched(images_path, observer);
-  const IdxArray labels = read_watched(labels_path, observer);
+                    const DataOptions& options, const Observer& observer) {
+  const IdxArray images = read_watched(images_path, options, observer);
+  const IdxArray labels = read_watched(labels_path, options, observer);
   constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<Index>::max());
   const std::size_t count = images.dims.front();
   if (images.data.empty()) {
@@ -75,11 +78,11 @@ Dataset read_image_set(std::string name, std::span<const std::filesystem::path> 
                        const DataOptions& options, const Observer& observer) {
   Dataset set;
   set.name = std::move(name);
-  ImagePart train = read_part(files[0], files[1], observer);
+  ImagePart train = read_part(files[0], files[1], options, observer);
   if (files.size() == 2) {
     draw_parts(train.rows, options, set);
   } else {
-    ImagePart test = read_part(files[2], files[3], observer);
+    ImagePart test = read_part(files[2], files[3], options, observer);
     if (train.shape != test.shape) {
       fail("{}: images of {} pixels, but those of {} have {}", files[2].string(), joined(test.shape, "x"),
            files[0].string(), joined(train.shape, "x"));

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/system.h"
 #include "data/dataset_sources.h"
 #include "data/split.h"
 #include "io/csv.h"
@@ -15,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMostClasses = 65536;
 
-Source open(const std::string& file) {
-  return Source(find_file(file).value_or(file));
+Source open(const std::string& file, const DataOptions& options) {
+  return Source(find_file(file).value_or(file), memory_limit_or_usual(options.memory_limit));
 }
 
 // Files number their classes in many ways, from 0, from 1 or as -1 and +1. Here classes are numbered from 0
@@ -119,13 +120,13 @@ void check_columns(const CsvTable& train, const CsvTable& test, Names files) {
 
 Dataset load_csv(Names files, const DataOptions& options, const Observer& observer) {
   if (options.label_column.empty()) fail("{}: no column is named as the label's", files[0]);
-  CsvTable train = read_csv(open(files[0]), options.label_column, observer);
+  CsvTable train = read_csv(open(files[0], options), options.label_column, observer);
   std::vector<std::string> names = train.feature_names;
   Dataset set;
   if (files.size() == 1) {
     set = assemble<CsvTable>(files, train, nullptr, options);
   } else {
-    CsvTable test = read_csv(open(files[1]), options.label_column, observer);
+    CsvTable test = read_csv(open(files[1], options), options.label_column, observer);
     check_columns(train, test, files);
     set = assemble(files, train, &test, options);
   }
@@ -134,10 +135,10 @@ Dataset load_csv(Names files, const DataOptions& options, const Observer& observ
 }
 
 Dataset load_libsvm(Names files, const DataOptions& options, const Observer& observer) {
-  LibsvmTable train = read_libsvm(open(files[0]), observer);
+  LibsvmTable train = read_libsvm(open(files[0], options), observer);
   if (train.features == 0) fail("{}: no row has any feature", files[0]);
   if (files.size() == 1) return assemble<LibsvmTable>(files, train, nullptr, options);
-  LibsvmTable test = read_libsvm(open(files[1]), observer);
+  LibsvmTable test = read_libsvm(open(files[1], options), observer);
   train.features = test.features = std::max(train.features, test.features);
   return assemble(files, train, &test, options);
 }

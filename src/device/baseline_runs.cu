@@ -112,8 +112,7 @@ class SpgemmRun final : public BaselineRun {
     multiply_(x, w, product_);
     const DeviceEntryRows found{product_.begin.data(), product_.column.data(), product_.value.data()};
     kept_here_.make_room(rows);
-    Entries::finish({arrived.bias, layer.scale, layer.activation, layer.cap, layer.slope}, found, rows,
-                    kept_here_.data(), stream_);
+    Entries::finish({arrived.bias, layer.scale, layer.activation}, found, rows, kept_here_.data(), stream_);
     feed_.used(stream_);
     count(kept_here_.values(rows, stream_, "counting entries"));
 
@@ -189,7 +188,7 @@ class TiledRun final : public BaselineRun {
 
   void run(const HostLayer& layer) override {
     use();
-    if (layer.activation != Activation::relu || layer.scale != 1)
+    if (!layer.activation.is(Activation::relu) || layer.scale != 1)
       throw Error("the tiled kernel computes layers with relu as they are");
     const LayerFeed::Arrived arrived = feed_.send(layer, stream_);
     if (live_counts_.empty()) {  // now the number of inputs is known
@@ -203,7 +202,7 @@ class TiledRun final : public BaselineRun {
                    const_cast<float*>(arrived.value)},
                   layer.inputs, w_.data(), outputs_, stream_);
     run_tiled_layer<kTile>(x_.data(), count_.data(), all_rows_, layer.inputs, w_.data(), arrived.bias,
-                           outputs_, layer.cap, y_.data(), next_count_.data(), stream_);
+                           outputs_, layer.activation.cap, y_.data(), next_count_.data(), stream_);
     feed_.used(stream_);
     std::swap(x_, y_);
     count(next_count_.values(all_rows_, stream_, "counting entries"));

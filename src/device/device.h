@@ -29,8 +29,7 @@ struct HostLayer {
   unsigned inputs = 0;
   float uniform = 0;
   float scale = 1;
-  Activation activation = Activation::relu;
-  float cap = 0, slope = 0;
+  ActivationFunction activation = {};
 
   unsigned outputs() const { return static_cast<unsigned>(bias.size()); }
 };

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "filigree/activation.h"
 #include "filigree/options.h"
 #include "filigree/vocabulary.h"
 #include "kernels/descent.h"
@@ -16,7 +17,6 @@ struct TrainingShape {
   unsigned batch = 0;           // most samples of a step
   unsigned growth_batches = 1;  // batches that are kept for growth
   unsigned features = 0, classes = 0;
-  Optimizer optimizer = Optimizer::sgd;
   Loss loss = Loss::cross_entropy;
   double label_smoothing = 0, dropout = 0, input_dropout = 0;
   unsigned panel = 32;  // see DropPlan
@@ -38,8 +38,7 @@ enum class RowsPart { train, test };
 // A layer as the host has it. `pattern` rows are inputs if by_input, else outputs.
 struct TrainingLayer {
   unsigned inputs = 0, outputs = 0;
-  Activation activation = Activation::relu;
-  float slope = 0;
+  ActivationFunction activation = {};
   bool by_input = false;
   std::span<const std::uint32_t> row_begin;
   std::span<const std::uint16_t> column;

@@ -15,8 +15,7 @@ __global__ void __launch_bounds__(kThreads)
   if (row >= count) return;
   unsigned other_than_zero = 0;
   for (int i = rows.begin[row]; i < rows.begin[row + 1]; ++i) {
-    const float z =
-        device_activation(e.activation, e.cap, e.slope, e.scale * rows.value[i] + e.bias[rows.column[i]]);
+    const float z = device_activation(e.activation, e.scale * rows.value[i] + e.bias[rows.column[i]]);
     rows.value[i] = z;
     other_than_zero += z != 0 ? 1 : 0;
   }

@@ -52,7 +52,7 @@ void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
   const float uniform = layer.uniform ? layer.weights.value[0] : 0.0f;
   const DeviceLayer on{{begin_d.data(), input_d.data(), static_cast<unsigned>(outputs)},
                        layer.uniform ? nullptr : value_d.data(),
-                       {bias_d.data(), layer.uniform ? uniform : 1.0f, Activation::relu, layer.cap, 0}};
+                       {bias_d.data(), layer.uniform ? uniform : 1.0f, {Activation::relu, layer.cap}}};
   run_layer<kThreads>(on, x_d.data(), y_d.data(), rows, stride, live_d.data(), s.stream);
   const std::vector<float> y = on_host(y_d, s.stream);
   const std::vector<unsigned> live = on_host(live_d, s.stream);
@@ -218,7 +218,7 @@ void check_entries(unsigned rows, unsigned columns, double density) {
   DeviceArray<float> full_d(std::size_t{rows} * columns);
   using Kernels = EntryKernels<kThreads>;
   const DeviceEntryRows entries{begin_d.data(), column_d.data(), value_d.data()};
-  Kernels::finish({bias_d.data(), 2, Activation::relu, 1.5f, 0}, entries, rows, kept_d.data(), s.stream);
+  Kernels::finish({bias_d.data(), 2, {Activation::relu, 1.5f}}, entries, rows, kept_d.data(), s.stream);
   full_d.set_zero(s.stream);
   Kernels::fill(entries, rows, full_d.data(), columns, s.stream);
   const auto kept = on_host(kept_d, s.stream);

@@ -57,8 +57,7 @@ struct Side {
 // A layer on a device: connections as the host has them, and in the other order where a pass needs that.
 struct LayerHere {
   unsigned inputs = 0, outputs = 0, connections = 0;
-  Activation activation = Activation::relu;
-  float slope = 0;
+  ActivationFunction activation = {};
   bool by_input = false, both = false;
   Side own, other;
   DeviceArray<unsigned> order;  // of each connection of `other`, its place in `own`
@@ -67,7 +66,6 @@ struct LayerHere {
 
   const Side& by_output() const { return by_input ? other : own; }
   const Side& by_inputs() const { return by_input ? own : other; }
-  bool keeps_sum() const { return activation == Activation::leaky_relu && slope <= 0; }
 };
 
 // The other order of a layer's connections.

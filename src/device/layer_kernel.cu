@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads) layer_kernel(DeviceLayer layer, cons
         const float bias = e.bias[output];
         float* to = y + output * stride + own;
         for (unsigned r = 0; r < kRows; ++r) {
-          const float z = device_activation(e.activation, e.cap, e.slope, e.scale * sum[r] + bias);
+          const float z = device_activation(e.activation, e.scale * sum[r] + bias);
           to[r * kThreads] = z;
           lives[r] = lives[r] || z != 0;
         }
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads) finish_kernel(LayerEpilogue e, unsig
   bool lives = false;
   for (unsigned output = first; output < end; ++output) {
     float& at = y[output * stride + row];
-    at = device_activation(e.activation, e.cap, e.slope, e.scale * at + e.bias[output]);
+    at = device_activation(e.activation, e.scale * at + e.bias[output]);
     lives = lives || at != 0;
   }
   if (lives) atomicMax(live + row, 1u);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/connection_walk.h"
-#include "filigree/vocabulary.h"
+#include "filigree/activation.h"
 
 namespace filigree {
 
@@ -11,8 +11,7 @@ namespace filigree {
 struct LayerEpilogue {
   const float* bias = nullptr;  // one per output
   float scale = 1;              // z = scale · sum + bias
-  Activation activation = Activation::relu;
-  float cap = 0, slope = 0;  // relu: min(max(z, 0), cap); leaky_relu: slope · z below zero
+  ActivationFunction activation = {};
 };
 
 struct DeviceLayer {

@@ -79,7 +79,7 @@ class PanelRun final : public DeviceRun {
     check_cuda(cudaSetDevice(device_), "choosing a device");
     if (layers_ == kMostLayers) throw Error("more than " + std::to_string(kMostLayers) + " layers");
     const LayerFeed::Arrived arrived = feed_.send(layer, stream_);
-    LayerEpilogue epilogue{arrived.bias, layer.scale, layer.activation, layer.cap, layer.slope};
+    LayerEpilogue epilogue{arrived.bias, layer.scale, layer.activation};
     if (arrived.value == nullptr) epilogue.scale *= layer.uniform;
     live_.set_zero(stream_);
     all_live_ = false;
@@ -232,7 +232,7 @@ class PanelRun final : public DeviceRun {
 
   void find_live() {
     live_.set_zero(stream_);
-    const LayerEpilogue nothing{zeros_.data(), 1, Activation::identity, 0, 0};
+    const LayerEpilogue nothing{zeros_.data(), 1, Activation::identity};
     finish_layer<kThreads>(nothing, outputs_, x_.data(), rows_, stride_, live_.data(), stream_);
   }
   int device_;

@@ -36,7 +36,7 @@ struct TestLayer {
     layer.column = kept.column;
     layer.bias = bias;
     layer.inputs = static_cast<unsigned>(weights.cols);
-    layer.cap = cap;
+    layer.activation.cap = cap;
     const bool same = std::ranges::all_of(weights.value, [&](float v) { return v == 0.0625f; });
     if (same)
       layer.uniform = 0.0625f;

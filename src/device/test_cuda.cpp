@@ -356,9 +356,12 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "CUDA driver version is insufficient for CUDA runtime version";
     case cudaErrorNoDevice:
       return "no CUDA-capable device is detected";
-    default:
+    case cudaErrorInvalidValue:
       return "invalid argument";
+    case cudaErrorNotReady:
+      return "device not ready";
   }
+  return "unknown error";
 }
 cudaError_t cudaGetLastError() {
   return cudaSuccess;

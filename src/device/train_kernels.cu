@@ -11,7 +11,6 @@ namespace filigree {
 namespace {
 
 constexpr unsigned kWarp = 32;
-constexpr float kNoLimit = std::numeric_limits<float>::infinity();
 
 template <unsigned kThreads, DeviceEpilogue kEpilogue>
 __global__ void __launch_bounds__(kThreads)
@@ -119,28 +118,43 @@ __global__ void __launch_bounds__(kThreads)
   correct[b] = best == own ? 1 : 0;
 }
 
-template <unsigned kThreads, Optimizer kOptimizer>
+template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
     descend_kernel(DescentRates r, std::size_t count, float* value, const float* gradients, float* first,
                    float* second) {
   for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * kThreads) {
     float w = value[i];
-    const bool decoupled = kOptimizer == Optimizer::adamw;
-    const float gradient = decoupled ? r.scale * gradients[i] : r.scale * gradients[i] + r.decay * w;
-    if (kOptimizer == Optimizer::sgd) {
-      w -= r.lr * gradient;
-    } else if (kOptimizer == Optimizer::nesterov) {
-      const float m = r.momentum * first[i] + gradient;
-      first[i] = m;
-      w -= r.lr * (gradient + r.momentum * m);
-    } else {
-      const float m = r.beta1 * first[i] + (1 - r.beta1) * gradient;
-      const float v = r.beta2 * second[i] + (1 - r.beta2) * (gradient * gradient);
-      first[i] = m;
-      second[i] = v;
-      if (decoupled) w -= r.lr * r.decay * w;
-      w -= r.lr * (m * r.correct1) / (std::sqrt(v * r.correct2) + r.epsilon);
+    const float alone = r.scale * gradients[i], decayed = alone + r.decay * w;
+    switch (r.optimizer) {  // one way for all threads of a launch
+      case Optimizer::sgd:
+        w -= r.lr * decayed;
+        break;
+      case Optimizer::nesterov: {
+        const float m = r.momentum * first[i] + decayed;
+        first[i] = m;
+        w -= r.lr * (decayed + r.momentum * m);
+        break;
+      }
+      case Optimizer::adam:
+      case Optimizer::adamw: {
+        const bool decoupled = r.optimizer == Optimizer::adamw;
+        const float gradient = decoupled ? alone : decayed;
+        const float m = r.beta1 * first[i] + (1 - r.beta1) * gradient;
+        const float v = r.beta2 * second[i] + (1 - r.beta2) * (gradient * gradient);
+        first[i] = m;
+        second[i] = v;
+        if (decoupled) w -= r.lr * r.decay * w;
+        w -= r.lr * (m * r.correct1) / (std::sqrt(v * r.correct2) + r.epsilon);
+        break;
+      }
+      case Optimizer::lion: {
+        const float mean = r.beta1 * first[i] + (1 - r.beta1) * alone;
+        first[i] = r.beta2 * first[i] + (1 - r.beta2) * alone;
+        const float sign = mean > 0 ? 1.0f : mean < 0 ? -1.0f : 0.0f;
+        w -= r.lr * (sign + r.decay * w);
+        break;
+      }
     }
     value[i] = w;
   }
@@ -165,25 +179,20 @@ __global__ void __launch_bounds__(kThreads)
 
 template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
-    activate_kernel(Activation activation, float slope, float* x, std::size_t count) {
+    activate_kernel(ActivationFunction activation, float* x, std::size_t count) {
   for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * kThreads)
-    x[i] = device_activation(activation, kNoLimit, slope, x[i]);
+    x[i] = device_activation(activation, x[i]);
 }
 
 template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
-    derivative_kernel(Activation activation, float slope, const float* all_y, float factor, const float* sum,
+    derivative_kernel(ActivationFunction activation, const float* all_y, float factor, const float* sum,
                       float* delta, std::size_t count) {
   for (std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * kThreads) {
     const float y = factor * all_y[i];
-    float slope_here = 1;
-    if (activation == Activation::relu) slope_here = y > 0 ? 1.0f : 0.0f;
-    if (activation == Activation::leaky_relu) slope_here = (sum != nullptr ? sum[i] : y) > 0 ? 1.0f : slope;
-    if (activation == Activation::sigmoid) slope_here = y * (1 - y);
-    if (activation == Activation::tanh) slope_here = 1 - y * y;
-    delta[i] *= slope_here;
+    delta[i] *= device_derivative(activation, y, sum != nullptr ? sum[i] : y);
   }
 }
 
@@ -288,16 +297,12 @@ void TrainKernels<kThreads>::start_back(const DeviceLoss& loss, const float* y, 
 }
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::descend(Optimizer optimizer, const DescentRates& rates, std::size_t count,
-                                     float* value, const float* gradient, float* first, float* second,
+void TrainKernels<kThreads>::descend(const DescentRates& rates, std::size_t count, float* value,
+                                     const float* gradient, float* first, float* second,
                                      cudaStream_t stream) {
   if (count == 0) return;
-  const auto kernel = optimizer == Optimizer::sgd        ? descend_kernel<kThreads, Optimizer::sgd>
-                      : optimizer == Optimizer::nesterov ? descend_kernel<kThreads, Optimizer::nesterov>
-                      : optimizer == Optimizer::adam     ? descend_kernel<kThreads, Optimizer::adam>
-                                                         : descend_kernel<kThreads, Optimizer::adamw>;
-  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, kernel, rates, count, value, gradient,
-         first, second);
+  launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, descend_kernel<kThreads>, rates, count,
+         value, gradient, first, second);
 }
 
 template <unsigned kThreads>
@@ -312,20 +317,20 @@ void TrainKernels<kThreads>::drop_out(const DevicePanels& panels, double rate, f
 }
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::activate(Activation activation, float slope, float* x, std::size_t count,
+void TrainKernels<kThreads>::activate(const ActivationFunction& activation, float* x, std::size_t count,
                                       cudaStream_t stream) {
-  if (count == 0 || activation == Activation::identity) return;
+  if (count == 0 || activation.is(Activation::identity)) return;
   launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, activate_kernel<kThreads>, activation,
-         slope, x, count);
+         x, count);
 }
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::multiply_by_derivative(Activation activation, float slope, const float* y,
+void TrainKernels<kThreads>::multiply_by_derivative(const ActivationFunction& activation, const float* y,
                                                     float factor, const float* sum, float* delta,
                                                     std::size_t count, cudaStream_t stream) {
-  if (count == 0 || activation == Activation::identity) return;
+  if (count == 0 || activation.is(Activation::identity)) return;
   launch({dim3(blocks_for(count, kThreads)), dim3(kThreads), stream}, derivative_kernel<kThreads>, activation,
-         slope, y, factor, sum, delta, count);
+         y, factor, sum, delta, count);
 }
 
 template <unsigned kThreads>

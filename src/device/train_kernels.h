@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "device/connection_walk.h"
+#include "filigree/activation.h"
 #include "filigree/options.h"
 #include "kernels/descent.h"
 
@@ -69,16 +70,17 @@ struct TrainKernels {
 
   // One step of an optimizer on `count` weights, as filigree::descend() does it (its bits, unless the
   // compiler fuses products and sums); `first` and `second` as there.
-  static void descend(Optimizer optimizer, const DescentRates& rates, std::size_t count, float* value,
-                      const float* gradient, float* first, float* second, cudaStream_t stream);
+  static void descend(const DescentRates& rates, std::size_t count, float* value, const float* gradient,
+                      float* first, float* second, cudaStream_t stream);
 
   static void drop_out(const DevicePanels& panels, double rate, float* x, unsigned neurons,
                        std::size_t stride, cudaStream_t stream);
 
   // x = activation(x), of `count` numbers; delta *= the derivative, told by the output, which is factor · y,
   // or by the sum where that is not null.
-  static void activate(Activation activation, float slope, float* x, std::size_t count, cudaStream_t stream);
-  static void multiply_by_derivative(Activation activation, float slope, const float* y, float factor,
+  static void activate(const ActivationFunction& activation, float* x, std::size_t count,
+                       cudaStream_t stream);
+  static void multiply_by_derivative(const ActivationFunction& activation, const float* y, float factor,
                                      const float* sum, float* delta, std::size_t count, cudaStream_t stream);
 
   // to[i] = from[order[i]]: values of connections in another order.

@@ -63,7 +63,6 @@ class Replica {
     to.outputs = from.outputs;
     to.connections = static_cast<unsigned>(from.value.size());
     to.activation = from.activation;
-    to.slope = from.slope;
     to.by_input = from.by_input;
     to.both = from.by_input || l > 0;  // forward wants outputs together, backward inputs
     to.own.rows = from.by_input ? from.inputs : from.outputs;
@@ -147,18 +146,18 @@ class Replica {
       LayerHere& layer = *layers_[l];
       layer.staging.hold(stream_);
       const Side& side = layer.by_output();
-      const bool relu = layer.activation == Activation::relu;
+      const bool relu = layer.activation.is(Activation::relu);
       float* y = level_[l + 1].data();
       Kernels::multiply(side.pattern(), side.value.data(), layer.bias.data(),
                         relu ? DeviceEpilogue::relu : DeviceEpilogue::none, nullptr, level_[l].data(), y,
                         samples_, stride_, stream_);
       const std::size_t size = layer.outputs * stride_;
       if (!relu) {
-        if (layer.keeps_sum())
+        if (layer.activation.derivative_needs_sum())
           check_cuda(
               cudaMemcpyAsync(sum_[l].data(), y, size * sizeof(float), cudaMemcpyDeviceToDevice, stream_),
               "keeping sums");
-        Kernels::activate(layer.activation, layer.slope, y, size, stream_);
+        Kernels::activate(layer.activation, y, size, stream_);
       }
       if (train && shape_.dropout > 0 && l + 1 < layers_.size())
         drop(l + 1, shape_.dropout, y, layer.outputs);
@@ -184,7 +183,7 @@ class Replica {
       if (l == 0) break;
       const LayerHere& below = *layers_[l - 1];
       const Side& side = layer.by_inputs();
-      const bool gated = below.activation == Activation::relu;
+      const bool gated = below.activation.is(Activation::relu);
       float* next = delta_[l - 1].data();
       Kernels::multiply(side.pattern(), side.value.data(), nullptr,
                         gated ? DeviceEpilogue::gate : DeviceEpilogue::none, x, delta, next, samples_,
@@ -194,9 +193,9 @@ class Replica {
       if (shape_.dropout > 0) drop(l, shape_.dropout, next, below.outputs);
       if (gated) continue;
       const double share = shape_.dropout > 0 ? 1 - std::lround(shape_.dropout * 65536) / 65536.0 : 1;
-      Kernels::multiply_by_derivative(below.activation, below.slope, x, static_cast<float>(share),
-                                      below.keeps_sum() ? sum_[l - 1].data() : nullptr, next,
-                                      below.outputs * stride_, stream_);
+      Kernels::multiply_by_derivative(below.activation, x, static_cast<float>(share),
+                                      below.activation.derivative_needs_sum() ? sum_[l - 1].data() : nullptr,
+                                      next, below.outputs * stride_, stream_);
     }
   }
 
@@ -232,11 +231,10 @@ class Replica {
     DescentRates of_bias = rates;
     of_bias.decay = 0;
     for (const auto& layer : layers_) {
-      Kernels::descend(shape_.optimizer, rates, layer->connections, layer->own.value.data(),
-                       layer->gradient.data(), layer->first.data(), layer->second.data(), stream_);
-      Kernels::descend(shape_.optimizer, of_bias, layer->outputs, layer->bias.data(),
-                       layer->bias_gradient.data(), layer->bias_first.data(), layer->bias_second.data(),
-                       stream_);
+      Kernels::descend(rates, layer->connections, layer->own.value.data(), layer->gradient.data(),
+                       layer->first.data(), layer->second.data(), stream_);
+      Kernels::descend(of_bias, layer->outputs, layer->bias.data(), layer->bias_gradient.data(),
+                       layer->bias_first.data(), layer->bias_second.data(), stream_);
       clear(*layer);
       refresh(*layer);
     }
@@ -277,7 +275,7 @@ class Replica {
       const std::size_t size = layers_[l]->outputs * stride_;
       level_[l + 1].make_room(size);
       delta_[l].make_room(size);
-      if (layers_[l]->keeps_sum()) sum_[l].make_room(size);
+      if (layers_[l]->activation.derivative_needs_sum()) sum_[l].make_room(size);
     }
   }
 

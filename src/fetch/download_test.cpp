@@ -230,6 +230,15 @@ TEST_F(Download, GivesUpOnASilentServerAndKeepsWhatCame) {
   EXPECT_EQ(std::filesystem::file_size(part()), 50'000u);
 }
 
+TEST_F(Download, GivesUpOnAServerThatIsTooSlowForever) {
+  server_.put("file", {.body = text_, .cut_after = 1000, .drip = true});
+  const std::vector<std::string> urls = {server_.url("file")};
+  const std::string error =
+      error_of([&] { download(urls, target(), expected_, {}, {.connect = 5, .stalled = 30, .total = 1}); });
+  EXPECT_THAT(error, AllOf(HasSubstr(server_.url("file")), HasSubstr("timed out"), HasSubstr("are kept")));
+  EXPECT_GT(std::filesystem::file_size(part()), 1000u);
+}
+
 TEST_F(Download, SaysThatNobodyListens) {
   EXPECT_THAT(error_of([&] { fetch({"http://127.0.0.1:1/file"}); }), HasSubstr("http://127.0.0.1:1/file"));
   EXPECT_EQ(directory_.files(), 0u);

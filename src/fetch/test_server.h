@@ -31,7 +31,8 @@ struct Answer {
   bool ranges = true;            // honours Range …
   std::size_t range_shift = 0;   // … but sends the bytes from so many later on
   std::size_t cut_after = kAll;  // closes the connection after so many bytes of the body …
-  bool stall = false;            // … or goes silent there instead
+  bool stall = false;            // … or goes silent there instead …
+  bool drip = false;             // … or sends a byte now and then
 };
 
 // Serves one connection after another until it is destroyed; no wait is longer than kPatience.
@@ -149,8 +150,10 @@ class TestServer {
         fmt::format("HTTP/1.1 {} So\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n", reply.status,
                     body.size(), headers);
     if (!send_all(client, head) || !send_all(client, body.substr(0, reply.cut_after))) return;
-    // Silent until the client leaves.
-    for (int waited = 0; reply.stall && waited < kPatience && !stop.stop_requested(); waited += 20) {
+    // Silent, or nearly, until the client leaves.
+    for (int waited = 0; (reply.stall || reply.drip) && waited < kPatience && !stop.stop_requested();
+         waited += 20) {
+      if (reply.drip && !send_all(client, body.substr(reply.cut_after++, 1))) return;
       pollfd leaving = {client, POLLRDHUP, 0};
       if (::poll(&leaving, 1, 20) > 0) return;
     }

@@ -14,28 +14,16 @@ namespace {
 constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 
 // Panels that a thread takes at a time. A panel of a 784-512-…-10 network takes 20 µs: four cost more than
-// taking them does, and leave no thread waiting long at the end.
-constexpr std::size_t kPanelsAtATime = 4;
-
-void write_rows(const float* panel, std::size_t first, std::size_t count, const OutputMap& map,
-                std::span<float> outputs) {
-  const std::size_t width = map.output_of.size();
-  for (std::size_t o = 0; o < width; ++o) {
-    float* to = outputs.data() + first * width + o;
-    const Index neuron = map.output_of[o];
-    if (neuron < 0) {
-      for (std::size_t b = 0; b < count; ++b) to[b * width] = map.constant[o];
-    } else {
-      const float* from = panel + static_cast<std::size_t>(neuron) * kLanes;
-      for (std::size_t b = 0; b < count; ++b) to[b * width] = from[b];
-    }
-  }
+// taking them does. Fewer where threads would be left without any, or wait long for the last.
+std::size_t panels_at_a_time(std::size_t panels) {
+  constexpr std::size_t kMost = 4;
+  return std::clamp<std::size_t>(panels / (4 * static_cast<std::size_t>(threads())), 1, kMost);
 }
 
 }  // namespace
 
 void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
-               const OutputMap& map, std::span<float> outputs, const Observer& observer) {
+               const OutputMap& map, const OutputRows& outputs, const Observer& observer) {
   std::vector<std::shared_ptr<const PlanLayer>> layers;
   Index widest = 0;
   for (Index l = 0; l < plan.layers(); ++l) {
@@ -43,17 +31,19 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
     widest = std::max(widest, layers.back()->outputs());
   }
   const std::size_t panels = (rows + kLanes - 1) / kLanes;
+  const std::size_t width = map.output_of.size(), stride = outputs.stride == 0 ? width : outputs.stride;
+  const std::size_t at_a_time = panels_at_a_time(panels);
   std::atomic<std::size_t> next{0};
-  parallel_workers((panels + kPanelsAtATime - 1) / kPanelsAtATime, [&](int worker) {
+  parallel_workers((panels + at_a_time - 1) / at_a_time, [&](int worker) {
     if (next >= panels) return;
     const std::unique_ptr<PanelLoader> loader = make_loader();
     Buffer<float> y(static_cast<std::size_t>(widest) * kLanes), spare(y.size());
     PanelRange range;
-    for (std::size_t p = next.fetch_add(kPanelsAtATime); p < panels; p = next.fetch_add(kPanelsAtATime)) {
+    for (std::size_t p = next.fetch_add(at_a_time); p < panels; p = next.fetch_add(at_a_time)) {
       observer.check_stop();
       if (worker == 0)
         observer.report("run", static_cast<double>(p * kLanes), static_cast<double>(rows), "rows");
-      for (std::size_t i = p; i < std::min(panels, p + kPanelsAtATime); ++i) {
+      for (std::size_t i = p; i < std::min(panels, p + at_a_time); ++i) {
         const std::size_t count = std::min(kLanes, rows - i * kLanes);
         const float* x = loader->load(i * kLanes, count);
         for (const auto& layer : layers) {
@@ -61,7 +51,7 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
           std::swap(y, spare);
           x = spare.data();
         }
-        write_rows(x, i * kLanes, count, map, outputs);
+        store_panel(x, count, map, outputs.row(i * kLanes, width), stride);
       }
     }
   });

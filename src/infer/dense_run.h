@@ -7,18 +7,13 @@
 
 #include "compile/plan.h"
 #include "infer/panel_loader.h"
+#include "kernels/store_panel.h"
 
 namespace filigree {
 
-// Where the outputs of rows come from: per output the plan's neuron, or -1 for a constant.
-struct OutputMap {
-  std::span<const Index> output_of;
-  std::span<const float> constant;
-};
-
-// `outputs` gets rows × map.output_of.size() values, row-major. Threads take panels of kPanelRows rows
+// `outputs` gets rows × map.output_of.size() values. Threads take panels of kPanelRows rows
 // through all layers; progress and stop requests are looked at every few panels.
 void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
-               const OutputMap& map, std::span<float> outputs, const Observer& observer);
+               const OutputMap& map, const OutputRows& outputs, const Observer& observer);
 
 }  // namespace filigree

@@ -30,8 +30,9 @@ MemoryLayers mixed_network(const std::vector<Index>& widths, std::uint64_t seed)
     std::vector<float> bias(static_cast<std::size_t>(widths[l + 1]));
     Random random(seed, l);
     for (float& b : bias) b = static_cast<float>(random.uniform(-0.2, 0.2));
-    layers.push_back({std::move(w), std::move(bias), static_cast<Activation>(l % kActivationNames.size()),
-                      kNoCap, -0.25f});
+    layers.push_back({std::move(w),
+                      std::move(bias),
+                      {static_cast<Activation>(l % kActivationNames.size()), kNoCap, -0.25f}});
   }
   return MemoryLayers(std::move(layers));
 }

@@ -41,8 +41,6 @@ HostLayer DeviceForm::view(Bracket bracket) const {
   host.inputs = static_cast<unsigned>(layer->inputs());
   host.uniform = layer->weights.uniform;
   host.activation = layer->activation;
-  host.cap = layer->cap;
-  host.slope = layer->slope;
   if (bracket == Bracket::above) host.scale = 1.0f + layer->slack;
   if (bracket == Bracket::below) host.scale = 1.0f - layer->slack;
   return host;

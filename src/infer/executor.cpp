@@ -157,12 +157,15 @@ class Worker {
   }
 
   bool is_zero(const PlanLayer& layer, int lane) const {
-    const bool finite = !std::isnan(range_.highest[lane]);
-    if (finite && layer.activation == Activation::relu) return range_.highest[lane] <= 0;
-    if (finite && (layer.activation == Activation::identity || layer.activation == Activation::tanh))
-      return range_.highest[lane] <= 0 && range_.lowest[lane] >= 0;
-    // What leaky_relu and sigmoid make of a sum below zero may underflow, a slope may be 0, and of what was
-    // not finite the range says nothing: look.
+    const bool finite = !std::isnan(range_.highest[lane]);  // else the range says nothing
+    switch (finite ? layer.activation.zero_sums() : ZeroSums::any) {
+      case ZeroSums::none_above_zero:
+        return range_.highest[lane] <= 0;
+      case ZeroSums::zero_alone:
+        return range_.highest[lane] <= 0 && range_.lowest[lane] >= 0;
+      case ZeroSums::any:
+        break;
+    }
     for (Index n = 0; n < layer.outputs(); ++n)
       if (current_.values[static_cast<std::size_t>(n) * kLanes + static_cast<std::size_t>(lane)] != 0)
         return false;  // NaN, too
@@ -175,7 +178,7 @@ class Worker {
     if (!shared_.retires[at] || layer.outputs() == 0) return rows;
     for (std::uint32_t left = rows; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
-      if (!(range_.lowest[lane] >= layer.cap)) continue;
+      if (!(range_.lowest[lane] >= layer.activation.cap)) continue;
       rows &= ~(std::uint32_t{1} << lane);
       shared_.alive[static_cast<std::size_t>(current_.tags[lane].row)] = 1;
       tally_.retired[at + 1] += current_.tags[lane].stands_for;
@@ -318,7 +321,7 @@ std::vector<char> retiring_layers(const PlanSource& plan, bool enabled) {
   if (!enabled || !plan.resident()) return retires;
   for (Index l = layers; l-- > 0;) {
     const PlanLayer& layer = *plan.layer(l);
-    retires[static_cast<std::size_t>(l)] = layer.activation == Activation::relu && layer.cap < kNoCap;
+    retires[static_cast<std::size_t>(l)] = layer.activation.saturates();
     if (!layer.saturation_stays) break;
   }
   return retires;
@@ -388,8 +391,9 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
       };
       std::vector<Tally> tallies(static_cast<std::size_t>(threads()),
                                  Tally(static_cast<std::size_t>(layers)));
-      parallel_workers(
-          [&](int worker) { Worker(segment, shared, tallies[static_cast<std::size_t>(worker)]).work(feed); });
+      parallel_workers(tallies.size(), [&](int worker) {
+        Worker(segment, shared, tallies[static_cast<std::size_t>(worker)]).work(feed);
+      });
       for (const Tally& tally : tallies)
         for (std::size_t l = 0; l < total.live.size(); ++l) {
           total.live[l] += tally.live[l];

@@ -45,7 +45,7 @@ MemoryLayers random_network(Index width, int depth, float bias, std::uint64_t se
     CsrMatrix w = random_csr(width, width, 0.3, seed + static_cast<std::uint64_t>(l));
     for (float& v : w.value) v *= 0.3f;
     layers.push_back(
-        {std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), Activation::relu, 6});
+        {std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), {Activation::relu, 6}});
   }
   return MemoryLayers(std::move(layers));
 }
@@ -113,8 +113,7 @@ TEST(Executor, AgreesWithTheReferenceWhateverTheActivation) {
       for (const float slope : {0.1f, -0.1f, 0.0f}) {
         std::vector<Layer> layers = random_network(20, 5, bias, 3).all();
         for (Layer& layer : layers) {
-          layer.activation = static_cast<Activation>(a);
-          layer.slope = slope;
+          layer.activation = {static_cast<Activation>(a), kNoCap, slope};
         }
         const MemoryLayers network(std::move(layers));
         const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
@@ -132,8 +131,8 @@ TEST(Executor, AgreesWithTheReferenceWhateverTheActivation) {
 
 TEST(Executor, KeepsDeadRowsWhereABiasCanWakeThem) {
   // Every row is zero after layer 1 and one again after layer 2.
-  std::vector<Layer> layers = {{{2, 2, {0, 1, 2}, {0, 1}, {1, 1}}, {-100, -100}, Activation::relu, 6},
-                               {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {1}, Activation::relu, 6}};
+  std::vector<Layer> layers = {{{2, 2, {0, 1, 2}, {0, 1}, {1, 1}}, {-100, -100}, {Activation::relu, 6}},
+                               {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {1}, {Activation::relu, 6}}};
   const MemoryLayers network(std::move(layers));
   const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
   const InputRows inputs = random_inputs(50, 2, 0.9, 2);
@@ -261,7 +260,7 @@ TEST(Categories, SettleRowsOnAnUnstableFixedPointInThePlainOrder) {
   // starts there must end as the plain order has it, rows beside it must be decided without help.
   std::vector<Layer> layers;
   for (int l = 0; l < 30; ++l)
-    layers.push_back({{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 1, 1}}, {-0.3f, -0.3f}, Activation::relu, 32});
+    layers.push_back({{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 1, 1}}, {-0.3f, -0.3f}, {Activation::relu, 32}});
   const MemoryLayers network(std::move(layers));
   const InputRows inputs = full_rows(2, {0.29f, 0.29f, 0.3f, 0.3f, 0.31f, 0.31f});
   CategoryPlan plain;
@@ -295,7 +294,7 @@ TEST(OrderedPlan, GivesTheBitsOfTheOriginalNetwork) {
 
 TEST(Reference, KnowsWhichRowsRoundingDecides) {
   std::vector<Layer> layers;
-  for (int l = 0; l < 30; ++l) layers.push_back({{1, 1, {0, 1}, {0}, {2}}, {-0.3f}, Activation::relu, 32});
+  for (int l = 0; l < 30; ++l) layers.push_back({{1, 1, {0, 1}, {0}, {2}}, {-0.3f}, {Activation::relu, 32}});
   const MemoryLayers network(std::move(layers));
   const InputRows inputs = full_rows(1, {0.29f, 0.3f, 0.31f});
   const ReferenceVerdict verdict = reference_verdict(network, inputs, all_rows(inputs), {});

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "filigree/rows.h"
 #include "filigree/vocabulary.h"
 #include "kernels/load_panel.h"
 
@@ -54,8 +55,11 @@ using MakeLoader = std::function<std::unique_ptr<PanelLoader>()>;
 
 // Row-major rows of map.columns() values, scaled by `affine` before anything else. Floats that are not finite
 // are an Error that names row and column.
-MakeLoader dense_loader(std::span<const std::uint8_t> data, const Affine& affine, const InputMap& map);
-MakeLoader dense_loader(std::span<const float> data, const Affine& affine, const InputMap& map);
+// `stride`: elements from one row to the next; 0: map.columns().
+MakeLoader dense_loader(std::span<const std::uint8_t> data, const Affine& affine, const InputMap& map,
+                        std::size_t stride = 0);
+MakeLoader dense_loader(std::span<const float> data, const Affine& affine, const InputMap& map,
+                        std::size_t stride = 0);
 
 // Sparse rows; columns they do not have are zero before scaling.
 struct SparseRowsView {
@@ -64,5 +68,8 @@ struct SparseRowsView {
   std::span<const float> value;
 };
 MakeLoader sparse_loader(const SparseRowsView& rows, const Affine& affine, const InputMap& map);
+
+// Any of them, of map.columns() columns. Sparse values that are not finite are not looked for.
+MakeLoader rows_loader(const Rows& rows, const Affine& affine, const InputMap& map);
 
 }  // namespace filigree

@@ -47,7 +47,7 @@ std::vector<double> apply(const Layer& layer, const Rows& rows, double scale = 1
       }
       for (std::size_t b = 0; b < rows.count; ++b) {
         out[b] = out[b] * scale + static_cast<double>(layer.bias[j]);
-        out[b] = activate(layer, out[b]);
+        out[b] = layer.activation(out[b]);
       }
     }
   });

@@ -66,7 +66,7 @@ std::vector<double> through(const Layer& layer, const std::vector<double>& x) {
     double& sum = y[static_cast<std::size_t>(r)];
     for (std::size_t e = 0; e < columns.size(); ++e)
       sum += double{values[e]} * x[static_cast<std::size_t>(columns[e])];
-    sum = activate(layer, sum);
+    sum = layer.activation(sum);
   }
   return y;
 }

@@ -42,7 +42,7 @@ std::size_t RowPlan::bytes() const {
   return sum;
 }
 
-void RowPlan::run(std::size_t rows, PanelLoader& loader, const OutputMap& map, std::span<float> outputs,
+void RowPlan::run(std::size_t rows, PanelLoader& loader, const OutputMap& map, const OutputRows& outputs,
                   bool skip) const {
   Buffer<float> x(widest_), y(widest_);
   Buffer<std::uint32_t> active(widest_);
@@ -50,14 +50,12 @@ void RowPlan::run(std::size_t rows, PanelLoader& loader, const OutputMap& map, s
     loader.load_row(r, x.data());
     for (const RowLayer& layer : layers_) {
       const PlanLayer& plan = *layer.plan;
-      const bool relu = plan.activation == Activation::relu;
-      row_pass(layer.weights, {plan.bias, relu ? Activation::relu : Activation::identity, plan.cap, 1.0f},
-               x.data(), y.data(), active.data(), skip);
-      if (!relu)
-        apply_activation(plan.activation, plan.slope, {y.data(), static_cast<std::size_t>(plan.outputs())});
+      row_pass(layer.weights, {plan.bias, plan.activation, 1.0f}, x.data(), y.data(), active.data(), skip);
+      if (!plan.activation.in_epilogue())
+        apply_activation(plan.activation, {y.data(), static_cast<std::size_t>(plan.outputs())});
       std::swap(x, y);
     }
-    float* const to = outputs.data() + r * map.output_of.size();
+    float* const to = outputs.row(r, map.output_of.size());
     for (std::size_t o = 0; o < map.output_of.size(); ++o)
       to[o] = map.output_of[o] < 0 ? map.constant[o] : x[static_cast<std::size_t>(map.output_of[o])];
   }
@@ -99,7 +97,7 @@ void AdaptiveRun::note(bool by_row, double seconds) {
 }
 
 void AdaptiveRun::operator()(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
-                             const OutputMap& map, std::span<float> outputs, const Observer& observer) {
+                             const OutputMap& map, const OutputRows& outputs, const Observer& observer) {
   const std::shared_ptr<const RowPlan> by_row = next(plan, rows);
   const double start = seconds_now();
   if (by_row != nullptr) {

@@ -18,7 +18,7 @@ class RowPlan {
   explicit RowPlan(const ResidentPlan& plan);      // one that is
   std::size_t bytes() const;
   // The same outputs as run_dense, bit for bit. Without `skip` neurons that are zero are computed with, too.
-  void run(std::size_t rows, PanelLoader& loader, const OutputMap& map, std::span<float> outputs,
+  void run(std::size_t rows, PanelLoader& loader, const OutputMap& map, const OutputRows& outputs,
            bool skip = true) const;
 
  private:
@@ -35,7 +35,7 @@ class RowPlan {
 class AdaptiveRun {
  public:
   void operator()(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
-                  const OutputMap& map, std::span<float> outputs, const Observer& observer);
+                  const OutputMap& map, const OutputRows& outputs, const Observer& observer);
   std::size_t bytes() const;
   // The most rows of a call that are taken one by one; nothing while both ways are tried.
   std::optional<std::size_t> most_rows() const;

@@ -144,8 +144,7 @@ PartCounts count_parts(const ResidentPlan& plan, const InputMap& map, std::size_
   for (Index l = 0; l < plan.layers(); ++l) {
     const std::shared_ptr<const PlanLayer> layer = plan.layer(l);
     const PackedMatrix& w = layer->weights;
-    if (layer->activation == Activation::sigmoid || layer->activation == Activation::tanh)
-      add(TimePart::curve, layer->outputs());
+    if (layer->activation.is_curve()) add(TimePart::curve, layer->outputs());
     const PackedMatrix::Run* run = w.runs.data();
     for (std::size_t t = 0; t < w.tiles.size(); ++t) {
       const Index end = t + 1 < w.tiles.size() ? w.tiles[t + 1].first_input : w.cols;

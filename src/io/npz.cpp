@@ -27,7 +27,9 @@ struct Entry {
 
 class Archive {
  public:
-  Archive(std::span<const std::byte> bytes, const std::string& name) : bytes_(bytes), name_(name) {
+  // `most`: bytes that all arrays together may unpack to.
+  Archive(std::span<const std::byte> bytes, const std::string& name, std::uint64_t most)
+      : bytes_(bytes), name_(name), left_(most) {
     std::size_t end = bytes.size() < kEndSize ? bytes.size() : bytes.size() - kEndSize;
     const std::size_t lowest = end > kMostComment ? end - kMostComment : 0;
     while (end > lowest && (bytes.size() < kEndSize || get<std::uint32_t>(end) != kDirectoryEnd)) --end;
@@ -40,7 +42,11 @@ class Archive {
 
   const std::vector<Entry>& entries() const { return entries_; }
 
-  std::vector<std::byte> contents(const Entry& entry) const {
+  std::vector<std::byte> contents(const Entry& entry) {
+    if (entry.size > left_)
+      fail("{}: {} unpacks to {} bytes, and {} are left of the memory limit (--memory-limit)", name_,
+           in_quotes(entry.name), entry.size, left_);
+    left_ -= entry.size;
     if (get<std::uint32_t>(entry.offset) != kLocalEntry) spoilt(entry);
     const std::size_t begin = entry.offset + kLocalSize + get<std::uint16_t>(entry.offset + 26) +
                               get<std::uint16_t>(entry.offset + 28);
@@ -120,6 +126,7 @@ class Archive {
 
   std::span<const std::byte> bytes_;
   const std::string& name_;
+  std::uint64_t left_;
   std::vector<Entry> entries_;
 };
 
@@ -127,8 +134,8 @@ class Archive {
 
 NpyArray read_npz(Source source) {
   const std::string name = source.name();
-  const std::vector<std::byte> bytes = read_all(source);
-  const Archive archive(bytes, name);
+  const ByteString bytes = read_all(source);
+  Archive archive(bytes.view(), name, source.limit());
   std::map<std::string, NpyArray> tables;
   std::string all;
   for (const Entry& entry : archive.entries()) {
@@ -137,7 +144,8 @@ NpyArray read_npz(Source source) {
     const std::vector<std::byte> contents = archive.contents(entry);
     all += (all.empty() ? "" : ", ") + in_quotes(key);
     // Others may hold what is not read here, such as texts.
-    if (NpyArray array = read_npy(Source(contents, name + ":" + in_quotes(key))); array.shape.size() >= 2)
+    if (NpyArray array = read_npy(Source(contents, name + ":" + in_quotes(key), source.limit()));
+        array.shape.size() >= 2)
       tables.emplace(key, std::move(array));
   }
   if (tables.size() == 1) return std::move(tables.begin()->second);

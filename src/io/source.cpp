@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -221,17 +223,29 @@ struct Source::State {
     }
   }
 
+  [[noreturn]] void refuse(std::uint64_t bytes) const {
+    fail("{}: holds {} bytes{}, but the memory limit is {} (--memory-limit)", name, bytes,
+         size ? "" : " or more", most);
+  }
+
   std::string name;
   std::unique_ptr<Input> input;
   std::unique_ptr<Decoder> decoder;
   std::optional<std::uint64_t> size;
+  std::uint64_t most = kNoLimit;
+  std::uint64_t given = 0;
 };
 
-Source::Source(const std::filesystem::path& path)
-    : state_(std::make_unique<State>(path.string(), std::make_unique<FileInput>(path.string()))) {}
+Source::Source(const std::filesystem::path& path, std::uint64_t most)
+    : state_(std::make_unique<State>(path.string(), std::make_unique<FileInput>(path.string()))) {
+  state_->most = most;
+  if (state_->size && *state_->size > state_->most) state_->refuse(*state_->size);
+}
 
-Source::Source(std::span<const std::byte> bytes, std::string name)
-    : state_(std::make_unique<State>(std::move(name), std::make_unique<MemoryInput>(bytes))) {}
+Source::Source(std::span<const std::byte> bytes, std::string name, std::uint64_t most)
+    : state_(std::make_unique<State>(std::move(name), std::make_unique<MemoryInput>(bytes))) {
+  state_->most = most;
+}
 
 Source::Source(Source&&) noexcept = default;
 Source& Source::operator=(Source&&) noexcept = default;
@@ -242,7 +256,10 @@ const std::string& Source::name() const {
 }
 
 std::size_t Source::read(std::span<std::byte> out) {
-  return state_->decoder->read(out);
+  const std::size_t got = state_->decoder->read(out);
+  state_->given += got;
+  if (state_->given > state_->most) state_->refuse(state_->given);
+  return got;
 }
 
 void Source::read_exactly(std::span<std::byte> out, std::string_view what) {
@@ -252,21 +269,35 @@ void Source::read_exactly(std::span<std::byte> out, std::string_view what) {
   }
 }
 
+std::uint64_t Source::limit() const {
+  return state_->most;
+}
+
 std::optional<std::uint64_t> Source::size() const {
   return state_->size;
 }
 
-std::vector<std::byte> read_all(Source& source, std::size_t most) {
-  std::vector<std::byte> bytes;
+std::span<std::byte> ByteString::grow(std::size_t size) {
+  void* const grown = std::realloc(data_.get(), size);
+  if (grown == nullptr) throw std::bad_alloc();
+  (void)data_.release();
+  data_.reset(static_cast<std::byte*>(grown));
+  const std::size_t before = std::exchange(size_, size);
+  return {data_.get() + before, size - before};
+}
+
+ByteString read_all(Source& source) {
+  ByteString bytes;
   for (std::size_t size = 0;;) {
-    bytes.resize(size + std::max<std::size_t>(size, std::size_t{1} << 16));
-    const auto room = std::span(bytes).subspan(size);
+    std::uint64_t next = size + std::max<std::uint64_t>(size / 2, std::uint64_t{1} << 16);
+    if (source.size()) next = std::max<std::uint64_t>(*source.size(), size) + 1;  // one more: the end is seen
+    if (source.limit() != Source::kNoLimit)
+      next = std::min(next, source.limit() + 1);  // reading it is an error
+    const std::span<std::byte> room = bytes.grow(static_cast<std::size_t>(next));
     const std::size_t got = source.read(room);
     size += got;
-    if (size > most)
-      fail("{}: more than {} bytes, which is more than is read into memory at once", source.name(), most);
     if (got < room.size()) {
-      bytes.resize(size);
+      bytes.shrink(size);
       return bytes;
     }
   }
@@ -284,6 +315,10 @@ std::optional<std::filesystem::path> find_file(const std::filesystem::path& path
 
 std::string read_text(const std::filesystem::path& path, std::size_t most) {
   Source source(path);
+  return read_text(source, most);
+}
+
+std::string read_text(Source& source, std::size_t most) {
   std::string text(most + 1, '\0');
   text.resize(source.read(std::as_writable_bytes(std::span(text))));
   if (text.size() > most) fail("{}: is longer than {} bytes", source.name(), most);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -18,14 +19,19 @@ namespace filigree {
 // Every failure is an Error that begins with the name of the source.
 class Source {
  public:
-  explicit Source(const std::filesystem::path& path);
+  // More than `most` bytes of contents are an Error, so that what never ends, or unpacks to a thousandfold,
+  // ends before the machine's memory does: for readers that keep what they read.
+  explicit Source(const std::filesystem::path& path, std::uint64_t most = kNoLimit);
   // Borrows `bytes`, which may be compressed as well; `name` stands for the path in messages.
-  Source(std::span<const std::byte> bytes, std::string name);
+  Source(std::span<const std::byte> bytes, std::string name, std::uint64_t most = kNoLimit);
   Source(Source&&) noexcept;
   Source& operator=(Source&&) noexcept;
   ~Source();
 
+  static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
   const std::string& name() const;
+  std::uint64_t limit() const;  // `most`
 
   // Fills `out` as far as the source reaches; fewer bytes than asked for mean its end. Large plain reads
   // go from the file straight into `out`.
@@ -43,10 +49,26 @@ class Source {
 };
 
 // All of a short text; longer than `most` bytes is an Error.
+std::string read_text(Source& source, std::size_t most = std::size_t{1} << 20);
 std::string read_text(const std::filesystem::path& path, std::size_t most = std::size_t{1} << 20);
 
-// All bytes of a source. More than `most` are an Error that names it: what never ends must end somewhere.
-std::vector<std::byte> read_all(Source& source, std::size_t most = std::size_t{8} << 30);
+// Bytes that grow in place where the system can do that: a large file is never in memory twice.
+class ByteString {
+ public:
+  std::span<const std::byte> view() const { return {data_.get(), size_}; }
+  std::span<std::byte> grow(std::size_t size);  // the new bytes, not initialised
+  void shrink(std::size_t size) { size_ = size; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { std::free(data); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t size_ = 0;
+};
+
+// All bytes of a source.
+ByteString read_all(Source& source);
 
 // The file itself, else the same name with .gz, else with .zst; empty if there is none.
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& path);

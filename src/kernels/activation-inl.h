@@ -36,10 +36,11 @@ HWY_INLINE void for_each_vector(float* HWY_RESTRICT x, std::size_t size, const F
   std::copy(rest, rest + (size - i), x + i);
 }
 
-void ApplyRelu(float* HWY_RESTRICT x, std::size_t size) {
-  for_each_vector(x, size, [](ActivationTag d, ActivationVec v) HWY_ATTR {
-    const auto zero = hn::Zero(d);
-    return hn::IfThenElse(hn::Lt(v, zero), zero, v);
+void ApplyRelu(float cap, float* HWY_RESTRICT x, std::size_t size) {
+  for_each_vector(x, size, [cap](ActivationTag d, ActivationVec v) HWY_ATTR {
+    const auto zero = hn::Zero(d), most = hn::Set(d, cap);
+    const auto positive = hn::IfThenElse(hn::Lt(v, zero), zero, v);
+    return hn::IfThenElse(hn::Gt(positive, most), most, positive);
   });
 }
 
@@ -63,6 +64,31 @@ void ApplyTanh(float* HWY_RESTRICT x, std::size_t size) {
   for_each_vector(x, size, [](ActivationTag d, ActivationVec v) HWY_ATTR {
     return hn::IfThenElse(hn::IsNaN(v), v, hn::Tanh(d, v));
   });
+}
+
+// max(x, 0) + log(1 + exp(-|x|)): no overflow.
+void ApplySoftplus(float* HWY_RESTRICT x, std::size_t size) {
+  for_each_vector(x, size, [](ActivationTag d, ActivationVec v) HWY_ATTR {
+    const auto rest = hn::Log1p(d, hn::Exp(d, hn::Neg(hn::Abs(v))));
+    return hn::IfThenElse(hn::IsNaN(v), v, hn::Add(hn::Max(v, hn::Zero(d)), rest));
+  });
+}
+
+// Its slope is 1 / (1 + exp(-z)), which is 1 - exp(-y).
+void MultiplyBySoftplusSlope(const float* HWY_RESTRICT y, float* HWY_RESTRICT delta, std::size_t size) {
+  const ActivationTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto product = [d](ActivationVec result, ActivationVec value)
+                           HWY_ATTR { return hn::Mul(value, hn::Neg(hn::Expm1(d, hn::Neg(result)))); };
+  std::size_t i = 0;
+  for (; i + lanes <= size; i += lanes)
+    hn::StoreU(product(hn::LoadU(d, y + i), hn::LoadU(d, delta + i)), d, delta + i);
+  if (i == size) return;
+  HWY_ALIGN float rest_y[16] = {}, rest[16] = {};
+  std::copy(y + i, y + size, rest_y);
+  std::copy(delta + i, delta + size, rest);
+  hn::Store(product(hn::Load(d, rest_y), hn::Load(d, rest)), d, rest);
+  std::copy(rest, rest + (size - i), delta + i);
 }
 
 }  // namespace

@@ -4,16 +4,17 @@
 
 #include <span>
 
-#include "filigree/vocabulary.h"
+#include "filigree/activation.h"
 
 namespace filigree {
 
-// x = activation(x), element by element; relu without a cap (the epilogue of spmm_panel has one). NaN stays
-// NaN, infinities go where the function's limits are. sigmoid and tanh are within 1e-6 of the reference,
-// relative, where the result is a normal float.
-void apply_activation(Activation activation, float slope, std::span<float> x);
+// x = activation(x), element by element. NaN stays NaN, infinities go where the function's limits are. Curves
+// are within 1e-6 of the reference, relative, where the result is a normal float.
+void apply_activation(const ActivationFunction& activation, std::span<float> x);
 
-// The meaning of one activation: `slope` is leaky_relu's, `cap` relu's.
-double activation_reference(Activation activation, double slope, double cap, double z);
+// delta = delta · activation'(z), where y = activation(z); z is looked at where the result does not tell,
+// else may be empty. relu has no cap here.
+void multiply_by_derivative(const ActivationFunction& activation, std::span<const float> y,
+                            std::span<const float> z, std::span<float> delta);
 
 }  // namespace filigree

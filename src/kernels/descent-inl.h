@@ -54,7 +54,7 @@ double SumOfSquares(const float* HWY_RESTRICT values, std::size_t count) {
   return sum;
 }
 
-void Descend(Optimizer optimizer, const DescentRates& r, const Descent& at) {
+void Descend(const DescentRates& r, const Descent& at) {
   const std::size_t count = at.value.size();
   float* HWY_RESTRICT w = at.value.data();
   const float* HWY_RESTRICT g = at.gradient.data();
@@ -64,7 +64,7 @@ void Descend(Optimizer optimizer, const DescentRates& r, const Descent& at) {
     return hn::Add(hn::Mul(hn::Set(d, r.scale), hn::LoadU(d, g + i)),
                    hn::Mul(hn::Set(d, r.decay), hn::LoadU(d, w + i)));
   };
-  switch (optimizer) {
+  switch (r.optimizer) {
     case Optimizer::sgd:
       return for_all(count, [=](auto d, std::size_t i) HWY_ATTR {
         const auto step = hn::Mul(hn::Set(d, r.lr), decayed(d, i));
@@ -81,7 +81,7 @@ void Descend(Optimizer optimizer, const DescentRates& r, const Descent& at) {
       });
     case Optimizer::adam:
     case Optimizer::adamw: {
-      const bool decoupled = optimizer == Optimizer::adamw;
+      const bool decoupled = r.optimizer == Optimizer::adamw;
       return for_all(count, [=](auto d, std::size_t i) HWY_ATTR {
         const auto gradient = decoupled ? hn::Mul(hn::Set(d, r.scale), hn::LoadU(d, g + i)) : decayed(d, i);
         const auto first = hn::Add(hn::Mul(hn::Set(d, r.beta1), hn::LoadU(d, m + i)),
@@ -97,6 +97,21 @@ void Descend(Optimizer optimizer, const DescentRates& r, const Descent& at) {
         hn::StoreU(hn::Sub(weight, hn::Div(up, below)), d, w + i);
       });
     }
+    case Optimizer::lion:
+      return for_all(count, [=](auto d, std::size_t i) HWY_ATTR {
+        const auto gradient = hn::Mul(hn::Set(d, r.scale), hn::LoadU(d, g + i));
+        const auto before = hn::LoadU(d, m + i), weight = hn::LoadU(d, w + i), zero = hn::Zero(d);
+        const auto mean =
+            hn::Add(hn::Mul(hn::Set(d, r.beta1), before), hn::Mul(hn::Set(d, 1 - r.beta1), gradient));
+        const auto first =
+            hn::Add(hn::Mul(hn::Set(d, r.beta2), before), hn::Mul(hn::Set(d, 1 - r.beta2), gradient));
+        hn::StoreU(first, d, m + i);
+        const auto one = hn::Set(d, 1.0f);
+        const auto sign =
+            hn::IfThenElse(hn::Gt(mean, zero), one, hn::IfThenElse(hn::Lt(mean, zero), hn::Neg(one), zero));
+        const auto step = hn::Mul(hn::Set(d, r.lr), hn::Add(sign, hn::Mul(hn::Set(d, r.decay), weight)));
+        hn::StoreU(hn::Sub(weight, step), d, w + i);
+      });
   }
 }
 

@@ -17,16 +17,20 @@ void add_to_reference(std::span<float> sum, std::span<const float> other);
 double sum_of_squares(std::span<const float> values);
 double sum_of_squares_reference(std::span<const float> values);
 
+// How many numbers an optimizer remembers of each weight: none, a first moment, or a second one as well.
+int moments_of(Optimizer optimizer);
+
+// An optimizer with all its rates.
 struct DescentRates {
+  Optimizer optimizer = Optimizer::sgd;
   float lr = 0, decay = 0;
   float scale = 1;  // of the gradients, before anything else
   float momentum = 0;
-  float beta1 = 0, beta2 = 0, epsilon = 0;
-  float correct1 = 1, correct2 = 1;  // Adam: 1 / (1 - beta^step)
+  float beta1 = 0, beta2 = 0, epsilon = 0;  // Adam; the betas: Lion
+  float correct1 = 1, correct2 = 1;         // Adam: 1 / (1 - beta^step)
 };
 
-// Weights with their gradients and what the optimizer remembers of each: `first` is empty for sgd, `second`
-// for all but adam and adamw.
+// Weights with their gradients and the moments that the optimizer has of each; the others are empty.
 struct Descent {
   std::span<float> value;
   std::span<const float> gradient;
@@ -34,7 +38,7 @@ struct Descent {
 };
 
 // One step. Exactly the bits of the reference, on every SIMD target.
-void descend(Optimizer optimizer, const DescentRates& rates, const Descent& at);
-void descend_reference(Optimizer optimizer, const DescentRates& rates, const Descent& at);
+void descend(const DescentRates& rates, const Descent& at);
+void descend_reference(const DescentRates& rates, const Descent& at);
 
 }  // namespace filigree

@@ -17,28 +17,37 @@ double sum_of_squares_reference(std::span<const float> values) {
   return sum;
 }
 
-void descend_reference(Optimizer optimizer, const DescentRates& r, const Descent& at) {
+void descend_reference(const DescentRates& r, const Descent& at) {
   for (std::size_t i = 0; i < at.value.size(); ++i) {
     float& w = at.value[i];
-    const bool decoupled = optimizer == Optimizer::adamw;
-    const float gradient = decoupled ? r.scale * at.gradient[i] : r.scale * at.gradient[i] + r.decay * w;
-    switch (optimizer) {
+    const float alone = r.scale * at.gradient[i], decayed = alone + r.decay * w;
+    switch (r.optimizer) {
       case Optimizer::sgd:
-        w -= r.lr * gradient;
+        w -= r.lr * decayed;
         break;
       case Optimizer::nesterov: {
         float& m = at.first[i];
-        m = r.momentum * m + gradient;
-        w -= r.lr * (gradient + r.momentum * m);
+        m = r.momentum * m + decayed;
+        w -= r.lr * (decayed + r.momentum * m);
         break;
       }
       case Optimizer::adam:
       case Optimizer::adamw: {
+        const bool decoupled = r.optimizer == Optimizer::adamw;
+        const float gradient = decoupled ? alone : decayed;
         float &m = at.first[i], &v = at.second[i];
         m = r.beta1 * m + (1 - r.beta1) * gradient;
         v = r.beta2 * v + (1 - r.beta2) * (gradient * gradient);
         if (decoupled) w -= r.lr * r.decay * w;
         w -= r.lr * (m * r.correct1) / (std::sqrt(v * r.correct2) + r.epsilon);
+        break;
+      }
+      case Optimizer::lion: {  // Chen et al. 2023: the sign of a mean that leans towards the newest gradient
+        float& m = at.first[i];
+        const float mean = r.beta1 * m + (1 - r.beta1) * alone;
+        m = r.beta2 * m + (1 - r.beta2) * alone;
+        const float sign = mean > 0 ? 1.0f : mean < 0 ? -1.0f : 0.0f;
+        w -= r.lr * (sign + r.decay * w);
         break;
       }
     }

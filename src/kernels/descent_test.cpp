@@ -14,16 +14,16 @@ namespace filigree {
 namespace {
 
 using Dense = std::vector<float>;
-constexpr Optimizer kOptimizers[] = {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw};
+constexpr Optimizer kOptimizers[] = {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw,
+                                     Optimizer::lion};
 
 struct Weights {
   Dense value, gradient, first, second;
 
   Weights(Optimizer optimizer, std::size_t count, std::uint64_t seed)
       : value(random_dense(count, seed)), gradient(random_dense(count, seed + 1)) {
-    if (optimizer != Optimizer::sgd) first = random_dense(count, seed + 2);
-    if (optimizer == Optimizer::adam || optimizer == Optimizer::adamw)
-      second = absolute(random_dense(count, seed + 3));
+    if (moments_of(optimizer) > 0) first = random_dense(count, seed + 2);
+    if (moments_of(optimizer) > 1) second = absolute(random_dense(count, seed + 3));
   }
   Descent at() { return {value, gradient, first, second}; }
 };
@@ -40,10 +40,12 @@ constexpr DescentRates kRates{.lr = 0.1f,
 
 TEST(Descend, MovesByHand) {
   // A weight of 2, gradient 3, momentum 4, mean square 4; exact numbers.
-  const auto step = [](Optimizer optimizer, const DescentRates& rates) {
+  const auto step = [](Optimizer optimizer, DescentRates rates) {
     Dense value{2}, gradient{3}, first{4}, second{4};
-    if (optimizer == Optimizer::sgd) first.clear();
-    descend(optimizer, rates, {value, gradient, first, second});
+    if (moments_of(optimizer) < 1) first.clear();
+    if (moments_of(optimizer) < 2) second.clear();
+    rates.optimizer = optimizer;
+    descend(rates, {value, gradient, first, second});
     return value[0];
   };
   for_each_target([&] {
@@ -59,6 +61,9 @@ TEST(Descend, MovesByHand) {
         step(Optimizer::adamw,
              {.lr = 0.5f, .decay = 0.25f, .beta1 = 0.5f, .beta2 = 0.875f, .correct1 = 2, .correct2 = 2}),
         1.75f - 0.5f * 7 / std::sqrt(9.25f));
+    // The sign of 0.5 · 4 - 0.5 · 9 (a scale of -3) is minus: 2 + 0.5 (1 - 0.25 · 2)
+    EXPECT_EQ(step(Optimizer::lion, {.lr = 0.5f, .decay = 0.25f, .scale = -3, .beta1 = 0.5f, .beta2 = 0.75f}),
+              2.25f);
   });
 }
 
@@ -67,8 +72,10 @@ TEST(Descend, GivesTheBitsOfTheReferenceForEveryLength) {
     for (const Optimizer optimizer : kOptimizers) {
       for (std::size_t count = 0; count <= 70; ++count) {
         Weights moved(optimizer, count, count), expected = moved;
-        descend(optimizer, kRates, moved.at());
-        descend_reference(optimizer, kRates, expected.at());
+        DescentRates rates = kRates;
+        rates.optimizer = optimizer;
+        descend(rates, moved.at());
+        descend_reference(rates, expected.at());
         EXPECT_EQ(moved.value, expected.value) << count;
         EXPECT_EQ(moved.first, expected.first) << count;
         EXPECT_EQ(moved.second, expected.second) << count;

@@ -197,7 +197,8 @@ HWY_INLINE void load_groups(const T* const* row, std::size_t rows, std::size_t f
 // core of a Xeon of family 6, model 207, AVX-512.
 template <typename T>
 HWY_INLINE void load(const T* HWY_RESTRICT data, std::size_t features, std::span<const Index> rows,
-                     const Affine& affine, std::size_t stride, float* HWY_RESTRICT x, Places places) {
+                     const Affine& affine, std::size_t stride, float* HWY_RESTRICT x, Places places,
+                     std::size_t row_stride) {
   const Steps steps(affine, places);
   constexpr std::size_t kStrip = 16 * kBlock;  // rows whose addresses are held at a time
   const T* row[kStrip];
@@ -205,7 +206,7 @@ HWY_INLINE void load(const T* HWY_RESTRICT data, std::size_t features, std::span
     const std::size_t count = std::min(kStrip, rows.size() - strip);
     const std::size_t filled = (count + kBlock - 1) / kBlock * kBlock;
     for (std::size_t b = 0; b < filled; ++b)  // the last block is filled up with the last row
-      row[b] = data + static_cast<std::size_t>(rows[strip + std::min(b, count - 1)]) * features;
+      row[b] = data + static_cast<std::size_t>(rows[strip + std::min(b, count - 1)]) * row_stride;
 #if HWY_TARGET == HWY_SCALAR
     load_plainly(row, filled, features, steps, stride, x + strip);
 #else
@@ -226,13 +227,15 @@ HWY_INLINE void load(const T* HWY_RESTRICT data, std::size_t features, std::span
 }
 
 void LoadPanelBytes(const std::uint8_t* data, std::size_t features, std::span<const Index> rows,
-                    const Affine& affine, std::size_t stride, float* x, Places places) {
-  load(data, features, rows, affine, stride, x, places);
+                    const Affine& affine, std::size_t stride, float* x, Places places,
+                    std::size_t row_stride) {
+  load(data, features, rows, affine, stride, x, places, row_stride);
 }
 
 void LoadPanelFloats(const float* data, std::size_t features, std::span<const Index> rows,
-                     const Affine& affine, std::size_t stride, float* x, Places places) {
-  load(data, features, rows, affine, stride, x, places);
+                     const Affine& affine, std::size_t stride, float* x, Places places,
+                     std::size_t row_stride) {
+  load(data, features, rows, affine, stride, x, places, row_stride);
 }
 
 }  // namespace

@@ -16,28 +16,31 @@ HWY_EXPORT(LoadPanelFloats);
 
 namespace {
 
-[[maybe_unused]] bool fits(std::size_t values, std::size_t features, std::span<const Index> rows,
-                           const Affine& affine, std::size_t stride) {
+[[maybe_unused]] bool fits(std::size_t values, std::size_t features, std::size_t row_stride,
+                           std::span<const Index> rows, const Affine& affine, std::size_t stride) {
   const auto one_or_each = [&](std::span<const float> v) { return v.size() <= 1 || v.size() == features; };
   return stride % 32 == 0 && rows.size() <= stride && one_or_each(affine.mean) && one_or_each(affine.scale) &&
-         std::ranges::all_of(
-             rows, [&](Index r) { return r >= 0 && (static_cast<std::size_t>(r) + 1) * features <= values; });
+         std::ranges::all_of(rows, [&](Index r) {
+           return r >= 0 && static_cast<std::size_t>(r) * row_stride + features <= values;
+         });
 }
 
 }  // namespace
 
 void load_panel(std::span<const std::uint8_t> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x, Places places) {
-  assert(fits(data.size(), features, rows, affine, stride));
+                const Affine& affine, std::size_t stride, float* x, Places places, std::size_t row_stride) {
+  if (row_stride == 0) row_stride = features;
+  assert(fits(data.size(), features, row_stride, rows, affine, stride));
   assert(places.empty() || places.size() == features);
-  HWY_DYNAMIC_DISPATCH(LoadPanelBytes)(data.data(), features, rows, affine, stride, x, places);
+  HWY_DYNAMIC_DISPATCH(LoadPanelBytes)(data.data(), features, rows, affine, stride, x, places, row_stride);
 }
 
 void load_panel(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x, Places places) {
-  assert(fits(data.size(), features, rows, affine, stride));
+                const Affine& affine, std::size_t stride, float* x, Places places, std::size_t row_stride) {
+  if (row_stride == 0) row_stride = features;
+  assert(fits(data.size(), features, row_stride, rows, affine, stride));
   assert(places.empty() || places.size() == features);
-  HWY_DYNAMIC_DISPATCH(LoadPanelFloats)(data.data(), features, rows, affine, stride, x, places);
+  HWY_DYNAMIC_DISPATCH(LoadPanelFloats)(data.data(), features, rows, affine, stride, x, places, row_stride);
 }
 
 }  // namespace filigree

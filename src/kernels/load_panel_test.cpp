@@ -89,6 +89,31 @@ TEST(LoadPanel, AgreesWithTheReferenceForEveryNumberOfRowsAndLeavesZerosBehindTh
   });
 }
 
+TEST(LoadPanel, SkipsTheGapsBetweenRows) {
+  for_each_target([] {
+    for (const std::size_t features : {1u, 15u, 16u, 33u, 70u})
+      for (const std::size_t gap : {1u, 16u, 21u}) {
+        const std::size_t stride = features + gap, count = 19;
+        std::vector<float> floats = random_dense(count * stride, features);
+        std::vector<std::uint8_t> bytes;
+        for (const float v : floats)
+          bytes.push_back(static_cast<std::uint8_t>(static_cast<int>(100 * v) & 255));
+        const std::vector<Index> rows{3, 18, 0, 7, 7};
+        Buffer<float> found(features * 32), expected(features * 32);
+        const auto same = [&] { return std::equal(found.begin(), found.end(), expected.begin()); };
+        load_panel(std::span<const float>(floats), features, rows, {}, 32, found.data(), {}, stride);
+        load_panel_reference(std::span<const float>(floats), features, rows, {}, 32, expected.data(), {},
+                             stride);
+        EXPECT_TRUE(same()) << features << " floats, gap " << gap;
+        load_panel(std::span<const std::uint8_t>(bytes), features, rows, {}, 32, found.data(), {}, stride);
+        load_panel_reference(std::span<const std::uint8_t>(bytes), features, rows, {}, 32, expected.data(),
+                             {}, stride);
+        EXPECT_TRUE(same()) << features << " bytes, gap " << gap;
+        EXPECT_EQ(expected[0], static_cast<float>(bytes[3 * stride]));
+      }
+  });
+}
+
 TEST(LoadPanel, PutsFeaturesWhereTheyShallGo) {
   for_each_target([] {
     for (const std::size_t features : {5u, 16u, 40u, 70u})

@@ -97,8 +97,8 @@ void RowPass(const RowMatrix& w, const Epilogue& epilogue, const float* HWY_REST
         y[output[e]] = multiply_add(value[e], v, y[output[e]]);
     }
   }
-  const auto scale = hn::Set(d, epilogue.scale), cap = hn::Set(d, epilogue.cap);
-  const bool relu = epilogue.activation == Activation::relu;
+  const auto scale = hn::Set(d, epilogue.scale), cap = hn::Set(d, epilogue.activation.cap);
+  const bool relu = epilogue.activation.is(Activation::relu);
   const auto outputs = static_cast<std::size_t>(w.rows);
   std::size_t o = 0;
   for (; o + lanes <= outputs; o += lanes) {
@@ -113,7 +113,7 @@ void RowPass(const RowMatrix& w, const Epilogue& epilogue, const float* HWY_REST
   for (; o < outputs; ++o) {
     const float scaled = y[o] * epilogue.scale;
     const float v = scaled + (epilogue.bias.empty() ? 0.0f : epilogue.bias[o]);
-    y[o] = !relu ? v : v < 0 ? 0.0f : v > epilogue.cap ? epilogue.cap : v;
+    y[o] = !relu ? v : v < 0 ? 0.0f : v > epilogue.activation.cap ? epilogue.activation.cap : v;
   }
 }
 

@@ -57,8 +57,8 @@ TEST(RowPass, GivesTheBitsOfThePanelKernel) {
       CsrMatrix w = random_csr(rows, cols, density, *rc::gen::arbitrary<std::uint32_t>());
       const auto x = half_zero(static_cast<std::size_t>(cols), *rc::gen::arbitrary<std::uint32_t>());
       const auto bias = half_zero(static_cast<std::size_t>(rows), 3);
-      for (const Epilogue& epilogue : {Epilogue{}, Epilogue{bias, Activation::relu, 0.5f, 1.0f},
-                                       Epilogue{bias, Activation::identity, 0, 1}}) {
+      for (const Epilogue& epilogue :
+           {Epilogue{}, Epilogue{bias, {Activation::relu, 0.5f}}, Epilogue{bias, Activation::identity}}) {
         const auto expected = bits(panel_row(w, x, epilogue));
         RC_ASSERT(bits(one_row(w, x, epilogue, true)) == expected);
         RC_ASSERT(bits(one_row(w, x, epilogue, false)) == expected);
@@ -89,7 +89,7 @@ TEST(RowPass, KeepsNanAndInfinity) {
   const CsrMatrix w{2, 3, {0, 2, 3}, {0, 1, 2}, {1.5f, 2, 1}};
   for (const float odd : {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity}) {
     const std::vector<float> x{odd, 1, 1};
-    const Epilogue relu{{}, Activation::relu, 32, 1};
+    const Epilogue relu{{}, {Activation::relu, 32}};
     for_each_target([&] { EXPECT_EQ(bits(one_row(w, x, relu, true)), bits(panel_row(w, x, relu))); });
   }
 }

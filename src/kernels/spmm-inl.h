@@ -295,7 +295,7 @@ void SpmmStrip(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   TileLoop<kUniform, kRelu> loop{epilogue.bias.empty() ? nullptr : epilogue.bias.data(),
                                  hn::Set(d, kUniform ? epilogue.scale * w.uniform : epilogue.scale),
-                                 hn::Set(d, epilogue.cap),
+                                 hn::Set(d, epilogue.activation.cap),
                                  hn::Zero(d),
                                  x,
                                  y,
@@ -321,7 +321,11 @@ void SpmmStrip(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY
 
 void SpmmPanel(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY_RESTRICT x,
                float* HWY_RESTRICT y, PanelRange& range) {
-  const bool relu = epilogue.activation == Activation::relu;
+  // A panel of no neurons may be a null pointer, to which no offset may be added.
+  HWY_ALIGN float none[kPanelRows];
+  if (x == nullptr) x = none;
+  if (y == nullptr) y = none;
+  const bool relu = epilogue.activation.is(Activation::relu);
   const auto strip = w.value.empty() ? (relu ? SpmmStrip<true, true> : SpmmStrip<true, false>)
                                      : (relu ? SpmmStrip<false, true> : SpmmStrip<false, false>);
   for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += 2 * hn::Lanes(Tag()))

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "filigree/activation.h"
 #include "kernels/packed.h"
 #include "sparse/csr.h"
 
@@ -14,11 +15,11 @@ namespace filigree {
 void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y);
 void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y);
 
-// What follows the product, per output: y = activation(scale · sum + bias), relu capped at `cap`.
+// What follows the product, per output: z = scale · sum + bias, and relu where that is the activation. Of
+// others nothing: apply_activation() does the rest.
 struct Epilogue {
   std::span<const float> bias;  // one per output, or empty for none
-  Activation activation = Activation::identity;
-  float cap = 0;    // relu only; infinity for none
+  ActivationFunction activation = Activation::identity;
   float scale = 1;  // multiplies the sum; 1 is exact
 };
 

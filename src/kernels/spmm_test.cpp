@@ -155,7 +155,7 @@ TEST(SpmmPanel, AppliesScaleBiasActivationAndTracksTheRange) {
   const std::vector<float> bias{1, 10, -5};
   for_each_target([&] {
     PanelRange range;
-    const auto y = panel(pack(w.view()), x, {bias, Activation::relu, 20, 0.5f}, &range);
+    const auto y = panel(pack(w.view()), x, {bias, {Activation::relu, 20}, 0.5f}, &range);
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const float first = static_cast<float>(lane) + 1;  // 0.5 · 2 · lane + 1
       EXPECT_EQ(y[lane], std::min(first, 20.0f));
@@ -176,7 +176,7 @@ TEST(SpmmPanel, KeepsNanAndInfinity) {
   for_each_target([&] {
     const auto linear = panel(pack(w.view()), x);
     EXPECT_TRUE(agrees(w, x, kLanes, linear));
-    const auto relu = panel(pack(w.view()), x, {{}, Activation::relu, 32, 1});
+    const auto relu = panel(pack(w.view()), x, {{}, {Activation::relu, 32}});
     EXPECT_TRUE(std::isnan(relu[0]));
     EXPECT_EQ(relu[1], 32.0f);
     EXPECT_EQ(relu[2], 0.0f);
@@ -192,7 +192,7 @@ TEST(SpmmPanel, SaysInTheRangeThatSomethingWasNotFinite) {
     x[7] = odd;
     for_each_target([&] {
       PanelRange range;
-      panel(pack(w.view()), x, {{}, Activation::relu, 32, 1}, &range);
+      panel(pack(w.view()), x, {{}, {Activation::relu, 32}}, &range);
       EXPECT_TRUE(std::isnan(range.highest[7]) && std::isnan(range.lowest[7]));
       EXPECT_EQ(range.highest[6], 5.0f);
       EXPECT_EQ(range.lowest[8], -3.0f);

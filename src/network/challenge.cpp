@@ -16,7 +16,7 @@ namespace {
 Layer challenge_layer(CsrMatrix weights) {
   const auto outputs = static_cast<std::size_t>(weights.rows);
   const float bias = challenge_bias(weights.rows);
-  return {std::move(weights), std::vector<float>(outputs, bias), Activation::relu, kChallengeCap};
+  return {std::move(weights), std::vector<float>(outputs, bias), {Activation::relu, kChallengeCap}};
 }
 
 }  // namespace

@@ -5,13 +5,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "kernels/activation.h"
 
 namespace filigree {
-
-double activate(const Layer& layer, double z) {
-  return activation_reference(layer.activation, double{layer.slope}, double{layer.cap}, z);
-}
 
 Index largest_fan_in(const Layer& layer) {
   std::size_t largest = 0;
@@ -21,9 +16,7 @@ Index largest_fan_in(const Layer& layer) {
 }
 
 bool zero_stays_zero(const Layer& layer) {
-  if (layer.activation == Activation::sigmoid) return false;
-  const bool below_too = layer.activation == Activation::relu;
-  return std::ranges::all_of(layer.bias, [&](float b) { return b == 0 || (below_too && b < 0); });
+  return std::ranges::all_of(layer.bias, [&](float b) { return layer.activation.gives_zero(b); });
 }
 
 Layer expert_of(const Layer& mixture, Index expert) {
@@ -32,7 +25,7 @@ Layer expert_of(const Layer& mixture, Index expert) {
   const auto first = static_cast<std::ptrdiff_t>(expert) * rows;
   const Offset begin = all.row_begin[static_cast<std::size_t>(first)];
   const Offset end = all.row_begin[static_cast<std::size_t>(first + rows)];
-  Layer layer{{rows, all.cols, {}, {}, {}}, {}, mixture.activation, mixture.cap, mixture.slope};
+  Layer layer{{rows, all.cols, {}, {}, {}}, {}, mixture.activation};
   for (std::ptrdiff_t r = first; r <= first + rows; ++r)
     layer.weights.row_begin.push_back(all.row_begin[static_cast<std::size_t>(r)] - begin);
   layer.weights.column.assign(all.column.begin() + begin, all.column.begin() + end);
@@ -70,9 +63,10 @@ void validate(const Layer& layer, std::string_view what) {
     if (!std::isfinite(layer.weights.value[e])) fail("{}: weight {} is {}", what, e, layer.weights.value[e]);
   for (std::size_t n = 0; n < layer.bias.size(); ++n)
     if (!std::isfinite(layer.bias[n])) fail("{}: bias of neuron {} is {}", what, n, layer.bias[n]);
-  if (layer.activation == Activation::relu && !(layer.cap > 0))
-    fail("{}: the cap {} is not positive", what, layer.cap);
-  if (!std::isfinite(layer.slope)) fail("{}: the slope is {}", what, layer.slope);
+  const ActivationFunction& activation = layer.activation;
+  if (activation.is(Activation::relu) && !(activation.cap > 0))
+    fail("{}: the cap {} is not positive", what, activation.cap);
+  if (!std::isfinite(activation.slope)) fail("{}: the slope is {}", what, activation.slope);
 }
 
 }  // namespace filigree

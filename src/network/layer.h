@@ -2,15 +2,13 @@
 // A layer: y = activation(W x + b).
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <vector>
 
+#include "filigree/activation.h"
 #include "sparse/csr.h"
 
 namespace filigree {
-
-inline constexpr float kNoCap = std::numeric_limits<float>::infinity();
 
 // Which experts of a mixture a row goes to: the `active` ones with the largest of z = W x + b. They weigh the
 // softmax of z among the chosen; a single one weighs its softmax among all.
@@ -27,9 +25,7 @@ struct Gate {
 struct Layer {
   CsrMatrix weights;        // one row per output neuron
   std::vector<float> bias;  // one per output neuron
-  Activation activation = Activation::relu;
-  float cap = kNoCap;  // relu: min(max(z, 0), cap)
-  float slope = 0;     // leaky_relu: z · slope below zero; any sign
+  ActivationFunction activation = {};
   std::optional<Gate> gate = {};
 
   Index inputs() const { return weights.cols; }
@@ -38,13 +34,9 @@ struct Layer {
   bool operator==(const Layer&) const = default;
 };
 
-// What a neuron of the layer makes of its sum.
-double activate(const Layer& layer, double z);
-
 Index largest_fan_in(const Layer& layer);
 
-// Does a row of zeros come out as zeros? relu: no bias is above zero; sigmoid: never; others: every bias is
-// zero.
+// Does a row of zeros come out as zeros?
 bool zero_stays_zero(const Layer& layer);
 
 // The experts of a mixture as layers of their own, and one more among them (the gate is not looked at).

@@ -19,7 +19,8 @@ namespace {
 
 Layer random_layer(Index outputs, Index inputs, std::uint64_t seed) {
   return {random_csr(outputs, inputs, 0.4, seed),
-          std::vector<float>(static_cast<std::size_t>(outputs), -0.5f), Activation::relu, 32};
+          std::vector<float>(static_cast<std::size_t>(outputs), -0.5f),
+          {Activation::relu, 32}};
 }
 
 TEST(RadixNet, FollowsTheRecipeInTheFirstBlock) {
@@ -83,8 +84,7 @@ TEST(MemoryLayers, KnowsWhetherZeroStaysZero) {
 TEST(MemoryLayers, KnowsForWhichActivationsZeroStaysZero) {
   const auto keeps = [](Activation activation, float bias) {
     Layer layer = random_layer(5, 4, 1);
-    layer.activation = activation;
-    layer.slope = 0.1f;
+    layer.activation = {activation, kNoCap, 0.1f};
     std::ranges::fill(layer.bias, 0.0f);
     layer.bias[3] = bias;
     return MemoryLayers({layer}).keeps_zero();
@@ -97,12 +97,12 @@ TEST(MemoryLayers, KnowsForWhichActivationsZeroStaysZero) {
   EXPECT_TRUE(keeps(Activation::relu, -0.1f));
   EXPECT_FALSE(keeps(Activation::relu, 0.1f));
   EXPECT_FALSE(keeps(Activation::sigmoid, 0));
+  EXPECT_FALSE(keeps(Activation::softplus, 0));
 }
 
 TEST(MemoryLayers, RefusesASlopeThatIsNotFinite) {
   Layer bad = random_layer(5, 4, 1);
-  bad.activation = Activation::leaky_relu;
-  bad.slope = std::numeric_limits<float>::infinity();
+  bad.activation = ActivationFunction::leaky(std::numeric_limits<float>::infinity());
   EXPECT_EQ(error_of([&] { MemoryLayers({bad}, "net"); }), "net: layer 1: the slope is inf");
 }
 
@@ -127,7 +127,7 @@ TEST(ModelFile, ReadsBackWhatItWrote) {
   Model model;
   model.layers = {random_layer(7, 5, 1), random_layer(4, 7, 2)};
   model.layers[1].activation = Activation::identity;
-  model.layers[1].cap = kNoCap;
+  model.layers[1].activation.cap = kNoCap;
   model.layers[1].bias = {1, 2, 3, 4};
   model.input_of = {0, 1, -1, 2, 4, 4};
   model.output_of = {3, -1};
@@ -144,10 +144,10 @@ TEST(ModelFile, KeepsEveryActivationTheScalingAndTheLoss) {
   const TestDirectory dir;
   Model model;
   for (const Activation activation : {Activation::identity, Activation::relu, Activation::leaky_relu,
-                                      Activation::sigmoid, Activation::tanh}) {
+                                      Activation::sigmoid, Activation::tanh, Activation::softplus}) {
     model.layers.push_back(random_layer(6, 6, static_cast<std::uint64_t>(activation)));
     model.layers.back().activation = activation;
-    if (activation == Activation::leaky_relu) model.layers.back().slope = -0.1f;
+    if (activation == Activation::leaky_relu) model.layers.back().activation.slope = -0.1f;
   }
   model.input_mean = {1, 2, 3, 4, 5, 0.1f};
   model.input_scale = {0.25f};

@@ -33,13 +33,6 @@ void refuse_malformed() {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // far more than all keys with comments
-
-std::string text_of(Source& source) {
-  const std::vector<std::byte> bytes = read_all(source, kMostBytes);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // The library descends into nested values, and into the parts of dotted keys, by recursion: no deeper than
 // makes sense.
 void check_depth(std::string_view text, const std::string& file) {
@@ -266,7 +259,7 @@ std::string toml_value(const T& value) {
 
 TrainConfig parse_config(Source source, const TrainConfig& defaults) {
   const std::string& file = source.name();
-  const std::string text = text_of(source);
+  const std::string text = read_text(source);
   check_depth(text, file);
   if (escapes_percent(text)) fail("{}: \\u0025 is not supported; write % itself", file);
   const std::string hidden = hide_letters(text);

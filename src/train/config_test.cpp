@@ -205,7 +205,7 @@ TEST(Config, NamesFileLineAndWhatIsPossible) {
   EXPECT_THAT(error_in("\n'\u00e4%' = 1"), HasSubstr("file:2: unknown key \"\\xc3\\xa4%\""));
   EXPECT_THAT(error_in("init = '\u00e4%'"), HasSubstr("init is \"\\xc3\\xa4%\""));
   EXPECT_THAT(error_in("data.source = \"\\u0025\""), HasSubstr("write % itself"));
-  EXPECT_THAT(error_in(std::string(2 << 20, '#')), HasSubstr("more than 1048576 bytes"));
+  EXPECT_THAT(error_in(std::string(2 << 20, '#')), HasSubstr("longer than 1048576 bytes"));
   EXPECT_THAT(error_of([] { read_config("none.toml", {}); }), HasSubstr("none.toml"));
 }
 

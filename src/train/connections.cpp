@@ -94,9 +94,7 @@ void mark_lost(std::vector<TrainLayer>& layers, std::vector<Keep>& keep) {
         if (!constant && (!leads_on(layer) || ends.read[from + 1][output])) return;
         if (constant) {
           const TrainLayer& below = *ends.below[from];
-          layer.bias[output] +=
-              layer.value[e] * static_cast<float>(activation_reference(below.activation, below.slope, kNoCap,
-                                                                       below.bias[input]));
+          layer.bias[output] += layer.value[e] * static_cast<float>(below.activation(below.bias[input]));
         }
         keep[l][e] = 0;
         changed = true;

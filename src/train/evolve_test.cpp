@@ -531,8 +531,9 @@ TEST(LostNeurons, ChangeNothingOfWhatTheNetworkDoes) {
     options.free_lost = true;
     options.drop_fraction = 0;
     options.sparsity = *rc::gen::element(0.8, 0.9);
-    options.activation = *rc::gen::element(HiddenActivation::relu, HiddenActivation::all_relu,
-                                           HiddenActivation::sigmoid, HiddenActivation::tanh);
+    options.activation =
+        *rc::gen::element(HiddenActivation::relu, HiddenActivation::all_relu, HiddenActivation::sigmoid,
+                          HiddenActivation::tanh, HiddenActivation::softplus);
     options.network = *rc::gen::container<std::vector<Index>>(
         static_cast<std::size_t>(*rc::gen::inRange(3, 7)), rc::gen::inRange<Index>(5, 16));
     Evolving setup = any_network(options);

@@ -238,7 +238,7 @@ TEST_P(Gradient, IsTheSlopeOfTheLossWithDropoutAndSmoothing) {
 INSTANTIATE_TEST_SUITE_P(AllActivations, Gradient,
                          testing::Values(HiddenActivation::relu, HiddenActivation::leaky_relu,
                                          HiddenActivation::all_relu, HiddenActivation::sigmoid,
-                                         HiddenActivation::tanh),
+                                         HiddenActivation::tanh, HiddenActivation::softplus),
                          [](const auto& tested) {
                            std::string name(word(tested.param));
                            std::erase(name, '-');

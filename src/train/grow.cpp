@@ -80,9 +80,9 @@ Model widened(const Model& model, std::size_t l, const std::vector<Index>& split
 
 Model deepened(const Model& model, std::size_t l) {
   const Layer& before = model.layers[l];
-  if (before.activation != Activation::relu)
+  if (!before.activation.is(Activation::relu))
     fail("a layer behind {} neurons would change what the network computes; behind relu it does not",
-         activation_name(before.activation));
+         activation_name(before.activation.kind));
   Layer same;
   same.weights.rows = same.weights.cols = before.outputs();
   for (Index n = 0; n < before.outputs(); ++n) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/layer.h"
 
+#include "kernels/descent.h"
+
 namespace filigree {
 
 namespace {
@@ -37,8 +39,7 @@ void refresh_transposed(TrainLayer& layer) {
 }
 
 void resize_state(TrainLayer& layer, Optimizer optimizer, std::size_t slices) {
-  const bool momentum = optimizer != Optimizer::sgd;
-  const bool squares = optimizer == Optimizer::adam || optimizer == Optimizer::adamw;
+  const bool momentum = moments_of(optimizer) > 0, squares = moments_of(optimizer) > 1;
   layer.first.resize(momentum ? layer.value.size() : 0, 0.0f);
   layer.second.resize(squares ? layer.value.size() : 0, 0.0f);
   layer.bias_first.resize(momentum ? layer.bias.size() : 0, 0.0f);
@@ -57,7 +58,6 @@ Layer to_layer(const TrainLayer& layer) {
   }
   result.bias = layer.bias;
   result.activation = layer.activation;
-  result.slope = layer.slope;
   return result;
 }
 

@@ -24,8 +24,7 @@ struct TrainLayer {
   LayerRole role = LayerRole::chain;
   std::size_t level =
       0;  // what it reads; a chain layer reads what the layers before it lead to, see levels_of
-  Activation activation = Activation::relu;
-  float slope = 0;
+  ActivationFunction activation = {};
 
   // A dense layer has no pattern; its values are outputs × inputs. Otherwise the pattern has a row for each
   // output, or for each input (`by_input`): where the layer reads sparse rows, so that the connections of a

@@ -16,7 +16,7 @@ void multiply_dense(const TrainLayer& layer, const float* x, float* y, std::size
   const auto width = static_cast<long>(stride);
   gemm(layer.outputs, width, layer.inputs, {layer.value.data(), layer.inputs, false}, {x, width, false}, 0, y,
        width);
-  const bool relu = layer.activation == Activation::relu;
+  const bool relu = layer.activation.is(Activation::relu);
   for (std::size_t o = 0; o < layer.bias.size(); ++o) {
     float* row = y + o * stride;
     const float bias = layer.bias[o];
@@ -29,13 +29,9 @@ void multiply_dense(const TrainLayer& layer, const float* x, float* y, std::size
 
 }  // namespace
 
-bool needs_sum(const TrainLayer& layer) {
-  return layer.activation == Activation::leaky_relu && layer.slope <= 0;
-}
-
 void forward_layer(const TrainLayer& layer, const float* x, float* y, float* sum, std::size_t stride) {
   const std::size_t size = static_cast<std::size_t>(layer.outputs) * stride;
-  const bool relu = layer.activation == Activation::relu;
+  const bool relu = layer.activation.is(Activation::relu);
   if (layer.dense)
     multiply_dense(layer, x, y, stride);
   else if (layer.transposed.rows > 0)
@@ -43,30 +39,7 @@ void forward_layer(const TrainLayer& layer, const float* x, float* y, float* sum
   else
     multiply_panel(layer.pattern, layer.value, layer.bias, {relu, nullptr}, x, y, stride);
   if (sum != nullptr) std::memcpy(sum, y, size * sizeof(float));
-  if (!relu && layer.activation != Activation::identity)
-    apply_activation(layer.activation, layer.slope, {y, size});
-}
-
-void multiply_by_derivative(const TrainLayer& layer, const float* y, const float* sum,
-                            std::span<float> delta) {
-  switch (layer.activation) {
-    case Activation::identity:
-      break;
-    case Activation::relu:
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] = y[i] > 0 ? delta[i] : 0.0f;
-      break;
-    case Activation::leaky_relu: {
-      const float* side = sum != nullptr ? sum : y;
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= side[i] > 0 ? 1.0f : layer.slope;
-      break;
-    }
-    case Activation::sigmoid:
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= y[i] * (1 - y[i]);
-      break;
-    case Activation::tanh:
-      for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= 1 - y[i] * y[i];
-      break;
-  }
+  if (!layer.activation.in_epilogue()) apply_activation(layer.activation, {y, size});
 }
 
 std::span<float> gradient_of(TrainLayer& layer, std::size_t slice) {

@@ -8,16 +8,9 @@
 
 namespace filigree {
 
-// Where an output says on which side of zero its sum was, the sum need not be kept.
-bool needs_sum(const TrainLayer& layer);
-
 // y = activation(W x + b). Panels are neuron-major with `stride` samples a neuron, any number of them for
 // dense layers, else as panel_pass.h says; `sum` gets W x + b unless it is null.
 void forward_layer(const TrainLayer& layer, const float* x, float* y, float* sum, std::size_t stride);
-
-// delta *= the derivative of the activation, told by its output, or by the sum unless that is null.
-void multiply_by_derivative(const TrainLayer& layer, const float* y, const float* sum,
-                            std::span<float> delta);
 
 // `delta` is the gradient at the sums. Adds the gradients of weights and biases to slice number `slice` of
 // the layer's. `next`, unless it is null, becomes the gradient at x: zero where x is not above zero if

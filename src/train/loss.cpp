@@ -7,6 +7,16 @@
 
 namespace filigree {
 
+Activation output_activation(Loss loss) {
+  switch (loss) {
+    case Loss::cross_entropy:
+      return Activation::identity;
+    case Loss::mse:
+      return Activation::sigmoid;
+  }
+  return Activation::identity;
+}
+
 LossFunction::LossFunction(Loss loss, double smoothing, std::size_t classes, std::size_t stride)
     : loss_(loss),
       smoothing_(smoothing),
@@ -17,46 +27,63 @@ LossFunction::LossFunction(Loss loss, double smoothing, std::size_t classes, std
 
 LossSum LossFunction::operator()(const Outputs& outputs, double scale, std::span<float> delta) {
   const std::size_t stride = outputs.stride;
-  const std::size_t samples = outputs.labels.size();
   const auto y = [&](std::size_t c, std::size_t b) { return outputs.y[c * stride + b]; };
-  const double other = smoothing_ / static_cast<double>(classes_);
-  const double own = 1 - smoothing_;
   LossSum sum;
-  for (std::size_t b = 0; b < samples; ++b) {  // right: the largest, and the first of equals
+  for (std::size_t b = 0; b < outputs.labels.size(); ++b) {  // right: the largest, and the first of equals
     const auto label = static_cast<std::size_t>(outputs.labels[b]);
     bool right = true;
     for (std::size_t c = 0; c < classes_ && right; ++c)
       right = c == label || (c < label ? y(c, b) < y(label, b) : y(c, b) <= y(label, b));
     sum.correct += right;
   }
-  if (!delta.empty()) std::ranges::fill(delta, 0.0f);
-  if (loss_ == Loss::cross_entropy) {
-    softmax(classes_, stride, outputs.y.data(), share_.data(), highest_.data(), log_sum_.data());
-    for (std::size_t b = 0; b < samples; ++b) {
-      const auto label = static_cast<std::size_t>(outputs.labels[b]);
-      sum.loss += own * (double{log_sum_[b]} - y(label, b));
-      if (smoothing_ > 0)
-        for (std::size_t c = 0; c < classes_; ++c) sum.loss += other * (double{log_sum_[b]} - y(c, b));
-    }
-    if (delta.empty()) return sum;
-    const auto factor = static_cast<float>(scale);
-    const auto shift = static_cast<float>(other);
-    for (std::size_t c = 0; c < classes_; ++c)
-      for (std::size_t b = 0; b < samples; ++b)
-        delta[c * stride + b] = factor * (share_[c * stride + b] - shift);
-    for (std::size_t b = 0; b < samples; ++b)
-      delta[static_cast<std::size_t>(outputs.labels[b]) * stride + b] -= static_cast<float>(scale * own);
-    return sum;
+  std::ranges::fill(delta, 0.0f);
+  switch (loss_) {
+    case Loss::cross_entropy:
+      sum.loss = cross_entropy(outputs, scale, delta);
+      break;
+    case Loss::mse:
+      sum.loss = mean_square(outputs, scale, delta);
+      break;
   }
+  return sum;
+}
+
+double LossFunction::cross_entropy(const Outputs& outputs, double scale, std::span<float> delta) {
+  const std::size_t stride = outputs.stride, samples = outputs.labels.size();
+  const auto y = [&](std::size_t c, std::size_t b) { return outputs.y[c * stride + b]; };
+  const double other = smoothing_ / static_cast<double>(classes_), own = 1 - smoothing_;
+  double loss = 0;
+  softmax(classes_, stride, outputs.y.data(), share_.data(), highest_.data(), log_sum_.data());
+  for (std::size_t b = 0; b < samples; ++b) {
+    const auto label = static_cast<std::size_t>(outputs.labels[b]);
+    loss += own * (double{log_sum_[b]} - y(label, b));
+    if (smoothing_ > 0)
+      for (std::size_t c = 0; c < classes_; ++c) loss += other * (double{log_sum_[b]} - y(c, b));
+  }
+  if (delta.empty()) return loss;
+  const auto factor = static_cast<float>(scale);
+  const auto shift = static_cast<float>(other);
+  for (std::size_t c = 0; c < classes_; ++c)
+    for (std::size_t b = 0; b < samples; ++b)
+      delta[c * stride + b] = factor * (share_[c * stride + b] - shift);
+  for (std::size_t b = 0; b < samples; ++b)
+    delta[static_cast<std::size_t>(outputs.labels[b]) * stride + b] -= static_cast<float>(scale * own);
+  return loss;
+}
+
+double LossFunction::mean_square(const Outputs& outputs, double scale, std::span<float> delta) const {
+  const std::size_t stride = outputs.stride;
+  const double other = smoothing_ / static_cast<double>(classes_), own = 1 - smoothing_;
+  double loss = 0;
   for (std::size_t c = 0; c < classes_; ++c) {
-    for (std::size_t b = 0; b < samples; ++b) {
-      const double out = y(c, b);
+    for (std::size_t b = 0; b < outputs.labels.size(); ++b) {
+      const double out = outputs.y[c * stride + b];
       const double error = out - other - (c == static_cast<std::size_t>(outputs.labels[b]) ? own : 0.0);
-      sum.loss += 0.5 * error * error;
+      loss += 0.5 * error * error;
       if (!delta.empty()) delta[c * stride + b] = static_cast<float>(scale * error * out * (1 - out));
     }
   }
-  return sum;
+  return loss;
 }
 
 }  // namespace filigree

@@ -5,9 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "filigree/activation.h"
 #include "filigree/options.h"
 
 namespace filigree {
+
+// What the last layer does to its sums, for the loss to be of the result.
+Activation output_activation(Loss loss);
 
 struct LossSum {
   double loss = 0;  // summed over the samples
@@ -31,6 +35,9 @@ class LossFunction {
   LossSum operator()(const Outputs& outputs, double scale, std::span<float> delta);
 
  private:
+  double cross_entropy(const Outputs& outputs, double scale, std::span<float> delta);
+  double mean_square(const Outputs& outputs, double scale, std::span<float> delta) const;
+
   Loss loss_;
   double smoothing_;
   std::size_t classes_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/activation.h"
 #include "kernels/choose_experts.h"
 #include "kernels/panel_pass.h"
 #include "kernels/softmax.h"
@@ -31,7 +32,7 @@ MixturePass::MixturePass(const std::vector<TrainLayer>& layers, const MixturePla
       active * samples + place.experts * stride;  // every expert's last panel may be part empty
   x_ = Buffer<float>(inputs_ * most);
   y_ = Buffer<float>(outputs_ * most);
-  if (needs_sum(layers[place.first])) sum_ = Buffer<float>(outputs_ * most);
+  if (layers[place.first].activation.derivative_needs_sum()) sum_ = Buffer<float>(outputs_ * most);
   for (Buffer<float>* of_gate : {&logit_, &share_, &delta_})
     *of_gate = Buffer<float>(place.experts * samples);
   weight_gradient_.resize(place.experts * samples);
@@ -167,7 +168,10 @@ void MixturePass::backward(std::vector<TrainLayer>& layers, std::size_t slice, c
     }
     for (std::size_t j = 0; j < count; ++j)
       weight_gradient_[panel.sample[j] * layers_.experts + panel.expert] = sum[j];
-    multiply_by_derivative(expert, own, sum_.empty() ? nullptr : sum_.data() + panel.y, delta);
+    multiply_by_derivative(
+        expert.activation, {own, delta.size()},
+        sum_.empty() ? std::span<const float>() : std::span<const float>(sum_.data() + panel.y, delta.size()),
+        delta);
     float* next = back.next == nullptr ? nullptr : next_.data();
     backward_layer(expert, slice, x_.data() + panel.x, delta.data(), back.gated, next, width);
     if (next != nullptr) {

@@ -18,7 +18,7 @@ constexpr std::size_t kBlock = 4096;
 
 struct Parameters {
   std::span<float> value, gradient, first, second;  // gradient: all slices, one after the other
-  double decay = 0;
+  float decay = 0;
 };
 
 struct Block {
@@ -30,7 +30,7 @@ struct Work {
   std::vector<Parameters> parameters;
   std::vector<Block> blocks;
 
-  explicit Work(std::vector<TrainLayer>& layers, double decay) {
+  explicit Work(std::vector<TrainLayer>& layers, float decay) {
     parameters.reserve(2 * layers.size());
     for (TrainLayer& layer : layers) {
       parameters.push_back({layer.value, layer.gradient, layer.first, layer.second, decay});
@@ -62,14 +62,14 @@ double combine(const Block& block) {
   return sum_of_squares(sum);
 }
 
-void update_block(Optimizer optimizer, DescentRates rates, const Block& block) {
+void update_block(DescentRates rates, const Block& block) {
   const Parameters& p = *block.parameters;
   const std::size_t all = p.value.size(), count = block.end - block.begin;
   const auto part = [&](std::span<float> values) {
     return values.empty() ? values : values.subspan(block.begin, count);
   };
-  rates.decay = static_cast<float>(p.decay);
-  descend(optimizer, rates, {part(p.value), part(p.gradient), part(p.first), part(p.second)});
+  rates.decay = p.decay;
+  descend(rates, {part(p.value), part(p.gradient), part(p.first), part(p.second)});
   for (std::size_t s = 0; s < p.gradient.size() / all; ++s)
     std::ranges::fill(p.gradient.subspan(s * all + block.begin, count), 0.0f);
 }
@@ -88,6 +88,7 @@ double combine_gradients(std::vector<TrainLayer>& layers) {
 DescentRates descent_rates(const TrainOptions& options, double lr, double scale, std::int64_t step) {
   const auto steps = static_cast<double>(step);
   DescentRates rates;
+  rates.optimizer = options.optimizer;
   rates.lr = static_cast<float>(lr);
   rates.decay = static_cast<float>(options.weight_decay);
   rates.scale = static_cast<float>(scale);
@@ -100,12 +101,9 @@ DescentRates descent_rates(const TrainOptions& options, double lr, double scale,
   return rates;
 }
 
-void update(std::vector<TrainLayer>& layers, const TrainOptions& options, double lr, double scale,
-            std::int64_t step) {
-  Work work(layers, options.weight_decay);
-  const DescentRates rates = descent_rates(options, lr, scale, step);
-  work.for_each_block(
-      [&](std::size_t, const Block& block) { update_block(options.optimizer, rates, block); });
+void update(std::vector<TrainLayer>& layers, const DescentRates& rates) {
+  Work work(layers, rates.decay);
+  work.for_each_block([&](std::size_t, const Block& block) { update_block(rates, block); });
   std::size_t connections = 0;
   for (const TrainLayer& layer : layers) connections += layer.transposed.nnz();
   parallel_for(layers.size(), connections > kBlock ? 1 : layers.size(),

@@ -13,12 +13,12 @@ namespace filigree {
 // Adds the gradients of all slices up into the first and returns the norm over all parameters.
 double combine_gradients(std::vector<TrainLayer>& layers);
 
-// What a step of the optimizer takes; `step` counts from 1, for Adam.
+// What a step of the optimizer takes: the gradients times `scale` (the clipping); `step` counts from 1, for
+// Adam.
 DescentRates descent_rates(const TrainOptions& options, double lr, double scale, std::int64_t step);
 
-// One step with the combined gradients times `scale` (the clipping), then clears them and refreshes the
-// transposed values.
-void update(std::vector<TrainLayer>& layers, const TrainOptions& options, double lr, double scale,
-            std::int64_t step);
+// One step with the combined gradients (biases do not decay), then clears them and refreshes the transposed
+// values.
+void update(std::vector<TrainLayer>& layers, const DescentRates& rates);
 
 }  // namespace filigree

@@ -28,7 +28,8 @@ struct Parameter {
   double value = 0, first = 0, second = 0;
 
   void step(const TrainOptions& o, double gradient, double lr, double decay, double t) {
-    if (o.optimizer != Optimizer::adamw) gradient += decay * value;
+    const bool decoupled = o.optimizer == Optimizer::adamw || o.optimizer == Optimizer::lion;
+    if (!decoupled) gradient += decay * value;
     switch (o.optimizer) {
       case Optimizer::sgd:
         value -= lr * gradient;
@@ -45,6 +46,12 @@ struct Parameter {
         const double mean = first / (1 - std::pow(o.beta1, t));
         const double square = second / (1 - std::pow(o.beta2, t));
         value -= lr * mean / (std::sqrt(square) + o.epsilon);
+        break;
+      }
+      case Optimizer::lion: {
+        const double mean = o.beta1 * first + (1 - o.beta1) * gradient;
+        first = o.beta2 * first + (1 - o.beta2) * gradient;
+        value -= lr * ((mean > 0) - (mean < 0) + decay * value);
         break;
       }
     }
@@ -83,7 +90,7 @@ void check_optimizer(const TrainOptions& options, double bound) {
     }
     const double norm = combine_gradients(layers);
     EXPECT_NEAR(norm, std::sqrt(squares), 1e-6 * std::sqrt(squares));
-    update(layers, options, lr, 0.25, step);
+    update(layers, descent_rates(options, lr, 0.25, step));
     for (std::size_t p = 0; p < values.size(); ++p) {
       for (std::size_t i = 0; i < values[p]->size(); ++i)
         ASSERT_NEAR((*values[p])[i], expected[p][i].value, bound) << "step " << step;
@@ -100,7 +107,8 @@ TEST(Optimizer, FollowsItsFormula) {
   options.sparsity = 0.4;
   options.beta1 = 0.75;  // 1 - beta is exact in float: what is left is the rounding of a few operations
   options.beta2 = 0.875;
-  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw}) {
+  for (const Optimizer optimizer :
+       {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw, Optimizer::lion}) {
     for (const double decay : {0.0, 0.3}) {
       options.optimizer = optimizer;
       options.weight_decay = decay;
@@ -125,12 +133,12 @@ TEST(Optimizer, ShrinksWeightsButNoBiases) {
   options.network = {8, 8, 8};
   options.sparsity = 0;
   options.weight_decay = 0.5;
-  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adamw}) {
+  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adamw, Optimizer::lion}) {
     options.optimizer = optimizer;
     auto layers = network(options);
     const auto before = layers;
     combine_gradients(layers);
-    update(layers, options, 0.1, 1, 1);
+    update(layers, descent_rates(options, 0.1, 1, 1));
     EXPECT_EQ(layers[0].bias, before[0].bias);
     const double factor = optimizer == Optimizer::nesterov ? 1 - 0.1 * 0.5 * 1.9 : 1 - 0.1 * 0.5;
     EXPECT_NEAR(layers[0].value[0], before[0].value[0] * factor, 1e-6);
@@ -154,7 +162,7 @@ TEST(Optimizer, GivesTheSameBitsForAnyNumberOfThreads) {
         for (float& g : layer.bias_gradient) g = static_cast<float>(random.normal());
       }
       norm = combine_gradients(layers);
-      update(layers, options, 0.1, 0.5, step);
+      update(layers, descent_rates(options, 0.1, 0.5, step));
     }
     auto result = all_bits(layers);
     result.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(norm)));

@@ -91,11 +91,14 @@ Record::Record(const std::vector<TrainLayer>& network, std::size_t samples) : wi
   }
 }
 
+std::size_t SlicePass::panel_samples(const TrainOptions& options, std::size_t widest) {
+  if (options.dense) return padded(widest);
+  return widest > kLanes ? kWidePanelRows : kLanes;
+}
+
 SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& options, std::size_t widest)
     : options_(options),
-      stride_(options.dense     ? padded(widest)
-              : widest > kLanes ? kWidePanelRows
-                                : kLanes),
+      stride_(panel_samples(options, widest)),
       training_loss_(options.loss, options.label_smoothing, static_cast<std::size_t>(options.network.back()),
                      stride_),
       plain_loss_(options.loss, 0, static_cast<std::size_t>(options.network.back()), stride_) {
@@ -122,7 +125,9 @@ SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& 
   std::size_t most = 0;
   for (const Stage& stage : stages_) {
     level_size_.push_back(static_cast<std::size_t>(layers[stage.layer].outputs) * stride_);
-    sum_.emplace_back(!stage.mixture && needs_sum(layers[stage.layer]) ? panels_ * level_size_.back() : 0);
+    sum_.emplace_back(!stage.mixture && layers[stage.layer].activation.derivative_needs_sum()
+                          ? panels_ * level_size_.back()
+                          : 0);
     most = std::max(most, level_size_.back());
   }
   for (const std::size_t size : level_size_) activation_.emplace_back(panels_ * size);
@@ -191,7 +196,7 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
       if (l == 0 && layer.by_input) {
         multiply_sparse_rows(layer, batch, occurring_.data(), stride_, y);
         if (sum != nullptr) std::memcpy(sum, y, level_size_[1] * sizeof(float));
-        apply_activation(layer.activation, layer.slope, {y, level_size_[1]});
+        apply_activation(layer.activation, {y, level_size_[1]});
       } else if (!stage.mixture) {
         forward_layer(layer, level(l, p), y, sum, stride_);
       }
@@ -211,16 +216,18 @@ void SlicePass::finish_delta(const std::vector<TrainLayer>& layers, const Step& 
   if (options_.dropout > 0) drop_out(panel_key(step, p, l), options_.dropout, delta, size);
   const Stage& below = stages_[l - 1];
   const TrainLayer& layer = layers[below.layer];
-  if (below.mixture || layer.activation == Activation::relu) return;  // done there; done by gating
-  const float* sum = sum_[l - 1].empty() ? nullptr : sum_[l - 1].data() + p * size;
+  if (below.mixture || layer.activation.is(Activation::relu)) return;  // done there; done by gating
+  const std::span<const float> sum = sum_[l - 1].empty()
+                                         ? std::span<const float>()
+                                         : std::span<const float>(sum_[l - 1].data() + p * size, size);
   float* y = level(l, p);
-  if (options_.dropout > 0 && sum == nullptr) {
+  if (options_.dropout > 0 && sum.empty()) {
     // The derivative is told by the output before dropout: undo the scale (dropped places are zero anyway).
     const auto share =
         static_cast<float>(1 - static_cast<double>(std::lround(options_.dropout * 65536)) / 65536);
     for (std::size_t i = 0; i < size; ++i) y[i] *= share;
   }
-  multiply_by_derivative(layer, y, sum, {delta, size});
+  multiply_by_derivative(layer.activation, {y, size}, sum, {delta, size});
 }
 
 // What the record is to know of a layer: its inputs, level `l`, and the gradients at its outputs.
@@ -256,7 +263,7 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, co
   for (std::size_t l = stages_.size(); l-- > 0; now = 1 - now) {
     const Stage& stage = stages_[l];
     const bool gated =
-        l > 0 && !stages_[l - 1].mixture && layers[stages_[l - 1].layer].activation == Activation::relu;
+        l > 0 && !stages_[l - 1].mixture && layers[stages_[l - 1].layer].activation.is(Activation::relu);
     if (stage.mixture) {
       MixturePass::Back back{
           delta_[now].data(), gated, l == 0 ? nullptr : delta_[1 - now].data(),

@@ -53,7 +53,8 @@ class SlicePass {
   // What drops out at a level (the inputs' is 0) of the panel that begins with sample number `first` of the
   // batch.
   static std::uint32_t dropout_key(std::uint64_t key, std::size_t first, std::size_t level);
-  std::size_t stride() const { return stride_; }  // samples of a panel
+  // Samples of a panel in slices of up to `widest` samples.
+  static std::size_t panel_samples(const TrainOptions& options, std::size_t widest);
 
   // The loss alone, without dropout or smoothing.
   LossSum evaluate(const std::vector<TrainLayer>& layers, const Batch& batch);

@@ -10,8 +10,7 @@ namespace filigree {
 TrainOptions preset_options(const std::string& name) {
   TrainOptions o;
   o.preset = name;
-  if (name ==
-      "best") {  // what the accuracy table is made with: chosen on a validation split, see docs/ACCURACY.md
+  if (name == "best") {  // chosen on a validation split, see docs/measurements/accuracy.md
     o.epochs = 400;
     o.lr = 0.2;
     o.weight_decay = 7e-4;

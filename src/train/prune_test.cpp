@@ -201,7 +201,8 @@ TEST(StartFrom, RefusesWhatCannotBeTrained) {
     return error_of([&] { start_from(model, data, options); });
   };
   EXPECT_EQ(refusal([](Model&) {}), "");
-  EXPECT_EQ(refusal([](Model& m) { m.layers[1].cap = 6; }), "layer 2 is capped at 6, which is not trained");
+  EXPECT_EQ(refusal([](Model& m) { m.layers[1].activation.cap = 6; }),
+            "layer 2 is capped at 6, which is not trained");
   EXPECT_EQ(refusal([](Model& m) { m.layers[2].activation = Activation::relu; }),
             "the last layer's activation is relu, but cross-entropy is trained with identity");
   EXPECT_EQ(refusal([](Model& m) {

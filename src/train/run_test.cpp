@@ -11,6 +11,7 @@
 #include "network/model_file.h"
 #include "train/config.h"
 #include "train/presets.h"
+#include "train/test_checkpoint.h"
 #include "train/test_training.h"
 #include "train/trainer.h"
 
@@ -104,7 +105,8 @@ TEST(Run, LearnsWithEveryOptimizerActivationAndLoss) {
   TrainOptions options = options_for(data);
   options.epochs = 20;
   const auto accuracy = [&] { return run_training(data, options, {}, {}).test_accuracy; };
-  for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw}) {
+  for (const Optimizer optimizer :
+       {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw, Optimizer::lion}) {
     options.optimizer = optimizer;
     options.lr = optimizer == Optimizer::sgd ? 0.5 : optimizer == Optimizer::nesterov ? 0.1 : 0.01;
     EXPECT_EQ(accuracy(), 1.0) << word(optimizer);
@@ -113,7 +115,7 @@ TEST(Run, LearnsWithEveryOptimizerActivationAndLoss) {
   for (const Loss loss : {Loss::cross_entropy, Loss::mse}) {
     for (const HiddenActivation activation :
          {HiddenActivation::relu, HiddenActivation::leaky_relu, HiddenActivation::all_relu,
-          HiddenActivation::sigmoid, HiddenActivation::tanh}) {
+          HiddenActivation::sigmoid, HiddenActivation::tanh, HiddenActivation::softplus}) {
       options.loss = loss;
       options.activation = activation;
       options.lr = 0.03;
@@ -490,6 +492,21 @@ TEST(Run, RefusesToResumeFromADamagedCheckpoint) {
   EXPECT_NE(run.complaint(true), "");
   put_file(run.checkpoint(), "model.safetensors it is not");
   EXPECT_NE(run.complaint(true), "");
+}
+
+TEST(Run, WarnsWhenItResumesWithOtherInstructions) {
+  Stopped run;
+  const std::string here = file_content(run.checkpoint());
+  std::vector<std::string> warnings;
+  TrainObserver observer;
+  observer.warning = [&](const std::string& text) { warnings.push_back(text); };
+  run_training(run.data, run.options, in(run.path(), true), observer);
+  EXPECT_TRUE(warnings.empty()) << warnings.front();
+  put_file(run.checkpoint(), here);
+  change_checkpoint(run.checkpoint(), [](Metadata& metadata) { metadata["simd"] = "other"; });
+  run_training(run.data, run.options, in(run.path(), true), observer);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings.front().find("in another order"), std::string::npos) << warnings.front();
 }
 
 TEST(Run, RefusesADirectoryThatHoldsARun) {

@@ -25,11 +25,17 @@ constexpr Setting kSettings[] = {
     {"network", "number of neurons of each layer, inputs first", 1, 1 << 24},
     {"dense", "train full weight matrices, as a baseline"},
     {"sparsity", "share of the weights that do not exist", 0, 1, Ends::high_open},
-    {"distribution", "how connections are spread over the layers"},
+    {"distribution",
+     "how connections are spread over the layers: uniform gives every layer the same density, er "
+     "(Erdős–Rényi) "
+     "gives small layers a higher one, densities takes --densities"},
     {"densities", "share of the weights that exist in each layer, with --distribution densities", 0, 1,
      Ends::low_open},
     {"init", "distribution of the initial weights"},
-    {"activation", "activation function of the hidden neurons"},
+    {"activation",
+     "activation function of the hidden neurons; all-relu is leaky-relu whose slope changes sign from layer "
+     "to "
+     "layer"},
     {"slope", "slope below zero of leaky-relu and all-relu", 0, 1},
     {"scaling",
      "scaling of the inputs: standard to mean 0 and deviation 1, unit to a largest magnitude of 1"},
@@ -42,7 +48,10 @@ constexpr Setting kSettings[] = {
     {"gate-density", "share of the weights of a gate, which chooses the experts of a row, that exist", 0, 1,
      Ends::low_open},
     {"balance", "weight of the loss that spreads rows evenly over the experts", 0, 1000},
-    {"evolve", "rule of topology updates, which drop and grow connections"},
+    {"evolve",
+     "rule of topology updates: rigl grows where the gradient is largest, set at random, ertl drops by an "
+     "adaptive "
+     "threshold, prune only drops, none keeps the first topology"},
     {"update-every", "number of steps between two topology updates; 0 chooses by the number of steps", 0,
      1e15},
     {"drop-fraction", "share of the connections that the first topology update drops", 0, 1},
@@ -50,7 +59,10 @@ constexpr Setting kSettings[] = {
     {"stop-evolving", "share of all steps after which the topology stays as it is", 0, 1},
     {"growth-batches",
      "number of batches whose gradients choose the connections to grow or, by taylor, to prune", 1, 1e6},
-    {"redistribute", "whether dropped connections grow again in their own layer or in any"},
+    {"redistribute",
+     "whether each layer keeps its number of connections, or all layers share one number; for pruning, "
+     "whether "
+     "the target holds for each layer or for all together"},
     {"final-sparsity", "sparsity that topology updates lead to; negative keeps the first one", -1, 1,
      Ends::high_open},
     {"prune-by", "which weights pruning removes first: the smallest, those with the least effect, or any"},
@@ -78,7 +90,10 @@ constexpr Setting kSettings[] = {
     {"step-factor", "factor of each change of the learning rate, with --schedule step", 0, 1},
     {"momentum", "momentum of the nesterov optimizer", 0, 1, Ends::high_open},
     {"beta1", "decay of the first moment, for adam and adamw", 0, 1, Ends::high_open},
-    {"beta2", "decay of the second moment, for adam and adamw", 0, 1, Ends::high_open},
+    {"beta2",
+     "decay of the second moment, for adam and adamw; of the momentum that lion keeps, for which 0.99 is "
+     "usual",
+     0, 1, Ends::high_open},
     {"epsilon", "constant in the denominator of adam and adamw", 0, 1, Ends::low_open},
     {"weight-decay", "strength of the pull of the weights towards zero", 0, 1000},
     {"input-dropout", "share of the inputs that is dropped at random in each step", 0, 1, Ends::high_open},

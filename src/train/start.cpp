@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "compile/expand.h"
+#include "train/loss.h"
 #include "train/topology.h"
 
 namespace filigree {
@@ -15,18 +16,19 @@ namespace {
 Loss loss_of(const Model& model) {
   const Layer& last = model.layers.back();
   const auto named = from_word<Loss>(model.loss);
-  const Loss loss = named.value_or(last.activation == Activation::sigmoid ? Loss::mse : Loss::cross_entropy);
-  const Activation fitting = loss == Loss::mse ? Activation::sigmoid : Activation::identity;
-  if (last.activation != fitting)
-    fail("the last layer's activation is {}, but {} is trained with {}", activation_name(last.activation),
-         word(loss), activation_name(fitting));
+  const Loss loss = named.value_or(last.activation.is(Activation::sigmoid) ? Loss::mse : Loss::cross_entropy);
+  const Activation fitting = output_activation(loss);
+  if (!last.activation.is(fitting))
+    fail("the last layer's activation is {}, but {} is trained with {}",
+         activation_name(last.activation.kind), word(loss), activation_name(fitting));
   return loss;
 }
 
 // `name`: "layer 2".
 void check_layer(const Layer& layer, const std::string& name, bool dense) {
   if (layer.gate) fail("{} is a mixture of experts, which is trained from its beginning only", name);
-  if (layer.cap != kNoCap) fail("{} is capped at {}, which is not trained", name, layer.cap);
+  if (layer.activation.saturates())
+    fail("{} is capped at {}, which is not trained", name, layer.activation.cap);
   if (layer.weights.nnz() == 0) fail("{} has no connections", name);
   if (dense && !is_full(layer.weights.view()))
     fail("{} has {} of {} connections, but dense training needs all", name, layer.weights.nnz(),
@@ -43,9 +45,9 @@ void check_trainable(const Model& model, const Dataset& data, const TrainOptions
   for (const ExitHead& exit : model.exits) {
     const std::string name = fmt::format("the exit behind layer {}", exit.after);
     check_layer(exit.layer, name, options.dense);
-    if (exit.layer.activation != model.layers.back().activation)
-      fail("{} ends in {}, the network in {}", name, activation_name(exit.layer.activation),
-           activation_name(model.layers.back().activation));
+    if (!exit.layer.activation.is(model.layers.back().activation.kind))
+      fail("{} ends in {}, the network in {}", name, activation_name(exit.layer.activation.kind),
+           activation_name(model.layers.back().activation.kind));
   }
   std::vector<Index> exits;
   for (const ExitHead& exit : model.exits) exits.push_back(exit.after);
@@ -82,7 +84,6 @@ std::vector<TrainLayer> layers_of(const Model& model, const TrainOptions& option
     layer.inputs = source.inputs();
     layer.outputs = source.outputs();
     layer.activation = source.activation;
-    layer.slope = source.slope;
     layer.dense = options.dense;
     layer.by_input = !options.dense && (sparse_rows || l > 0);
     layer.threshold = options.threshold;

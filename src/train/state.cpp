@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "io/json_value.h"
 #include "io/safetensors.h"
+#include "kernels/descent.h"
 #include "kernels/simd.h"
 #include "train/config.h"
 #include "train/topology.h"
@@ -133,8 +134,8 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const LayerShape& s
   const auto activation = number<std::uint64_t>(file, prefix + "activation");
   if (activation >= kActivationNames.size())
     fail("{}: layer {} has the unknown activation {}", file.name(), l + 1, activation);
-  layer.activation = static_cast<Activation>(activation);
-  layer.slope = number<float>(file, prefix + "slope");
+  layer.activation.kind = static_cast<Activation>(activation);
+  layer.activation.slope = number<float>(file, prefix + "slope");
   layer.threshold = number<double>(file, prefix + "threshold");
   std::size_t size = layer.capacity();
   if (!layer.dense) {
@@ -151,8 +152,7 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const LayerShape& s
     if (shape.level > 0) layer.transposed = transpose(pattern);
   }
   const Optimizer optimizer = state.options.optimizer;
-  const std::size_t moments = optimizer == Optimizer::sgd ? 0 : 1;
-  const std::size_t squares = optimizer == Optimizer::adam || optimizer == Optimizer::adamw ? 1 : 0;
+  const std::size_t moments = moments_of(optimizer) > 0 ? 1 : 0, squares = moments_of(optimizer) > 1 ? 1 : 0;
   const auto outputs = static_cast<std::size_t>(layer.outputs);
   layer.value = values<float>(file, prefix + "value", size);
   layer.first = values<float>(file, prefix + "first", moments * size);
@@ -176,7 +176,6 @@ Layer read_best(const TensorFile& file, std::size_t l, const TrainLayer& like) {
   layer.weights.value = values<float>(file, prefix + "value", column.size());
   layer.bias = values<float>(file, prefix + "bias", static_cast<std::size_t>(like.outputs));
   layer.activation = like.activation;
-  layer.slope = like.slope;
   validate(layer, fmt::format("{}: best layer {}", file.name(), l + 1));
   return layer;
 }
@@ -289,8 +288,8 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
     const TrainLayer& layer = state.layers[l];
     add_layer(tensors, prefix, layer);
     metadata[prefix + "by_input"] = fmt::format("{}", layer.by_input ? 1 : 0);
-    metadata[prefix + "activation"] = fmt::format("{}", static_cast<int>(layer.activation));
-    metadata[prefix + "slope"] = fmt::format("{}", layer.slope);
+    metadata[prefix + "activation"] = fmt::format("{}", static_cast<int>(layer.activation.kind));
+    metadata[prefix + "slope"] = fmt::format("{}", layer.activation.slope);
     metadata[prefix + "threshold"] = fmt::format("{}", layer.threshold);
   }
   for (std::size_t l = 0; l < state.best.size(); ++l)

@@ -140,8 +140,8 @@ inline std::vector<DoubleLayer> in_double(const std::vector<TrainLayer>& layers)
     for (const Link& link : links(layer))
       d.weight[link.output * d.inputs + link.input] = double{layer.value[link.entry]};
     d.bias.assign(layer.bias.begin(), layer.bias.end());
-    d.activation = layer.activation;
-    d.slope = double{layer.slope};
+    d.activation = layer.activation.kind;
+    d.slope = double{layer.activation.slope};
   }
   return network;
 }
@@ -158,6 +158,8 @@ inline double activated(const DoubleLayer& layer, double z) {
       return 1 / (1 + std::exp(-z));
     case Activation::tanh:
       return std::tanh(z);
+    case Activation::softplus:
+      return z > 30 ? z : std::log1p(std::exp(z));
   }
   return z;
 }

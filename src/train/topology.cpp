@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "train/loss.h"
 
 namespace filigree {
 
@@ -96,17 +97,21 @@ double deviation(const TrainOptions& options, const TrainLayer& layer, double fa
   return 0;
 }
 
-Activation hidden_activation(HiddenActivation activation) {
-  switch (activation) {
+ActivationFunction hidden_activation(const TrainOptions& options, std::size_t level) {
+  const auto slope = static_cast<float>(options.slope);
+  switch (options.activation) {
     case HiddenActivation::relu:
       return Activation::relu;
     case HiddenActivation::leaky_relu:
+      return ActivationFunction::leaky(slope);
     case HiddenActivation::all_relu:
-      return Activation::leaky_relu;
+      return ActivationFunction::leaky(level % 2 == 1 ? -slope : slope);
     case HiddenActivation::sigmoid:
       return Activation::sigmoid;
     case HiddenActivation::tanh:
       return Activation::tanh;
+    case HiddenActivation::softplus:
+      return Activation::softplus;
   }
   return Activation::relu;
 }
@@ -228,16 +233,10 @@ TrainLayer make_layer(const TrainOptions& options, const LayerShape& shape, std:
   layer.by_input = !options.dense && (sparse_inputs || shape.level > 0);
   layer.threshold = options.threshold;
   const bool hidden = leads_on(layer) && shape.level + 2 < options.network.size();
-  if (hidden) {
-    layer.activation = hidden_activation(options.activation);
-    if (layer.activation == Activation::leaky_relu) {
-      const bool flipped = options.activation == HiddenActivation::all_relu && shape.level % 2 == 1;
-      layer.slope = static_cast<float>(flipped ? -options.slope : options.slope);
-    }
-  } else {
-    const bool sigmoid = options.loss == Loss::mse && shape.role != LayerRole::gate;
-    layer.activation = sigmoid ? Activation::sigmoid : Activation::identity;
-  }
+  if (hidden)
+    layer.activation = hidden_activation(options, shape.level);
+  else
+    layer.activation = shape.role == LayerRole::gate ? Activation::identity : output_activation(options.loss);
   if (!layer.dense) {
     // Inputs are columns where connections are stored by output, as they are for the way forward.
     if ((!layer.by_input || shape.level > 0) && layer.inputs > kMaxPatternColumns)

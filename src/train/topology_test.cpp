@@ -163,7 +163,7 @@ TEST(Topology, MakesSoundLayersOfEveryKind) {
         EXPECT_EQ(to_csr(layer.transposed, layer.transposed_value),
                   transpose(to_csr(layer.pattern, layer.value).view()));
       }
-      EXPECT_EQ(layers.back().activation, Activation::identity);
+      EXPECT_TRUE(layers.back().activation.is(Activation::identity));
     }
   }
 }
@@ -173,22 +173,21 @@ TEST(Topology, GivesLayersTheirActivations) {
   options.slope = 0.25;
   const auto activations = [&](HiddenActivation activation) {
     options.activation = activation;
-    std::vector<std::pair<Activation, float>> all;
-    for (const TrainLayer& layer : make_layers(options, false, 1))
-      all.emplace_back(layer.activation, layer.slope);
+    std::vector<ActivationFunction> all;
+    for (const TrainLayer& layer : make_layers(options, false, 1)) all.push_back(layer.activation);
     all.pop_back();
     return all;
   };
-  using All = std::vector<std::pair<Activation, float>>;
-  EXPECT_EQ(activations(HiddenActivation::relu), (All(3, {Activation::relu, 0.0f})));
-  EXPECT_EQ(activations(HiddenActivation::leaky_relu), (All(3, {Activation::leaky_relu, 0.25f})));
-  EXPECT_EQ(activations(HiddenActivation::all_relu), (All{{Activation::leaky_relu, 0.25f},
-                                                          {Activation::leaky_relu, -0.25f},
-                                                          {Activation::leaky_relu, 0.25f}}));
-  EXPECT_EQ(activations(HiddenActivation::sigmoid), (All(3, {Activation::sigmoid, 0.0f})));
-  EXPECT_EQ(activations(HiddenActivation::tanh), (All(3, {Activation::tanh, 0.0f})));
+  using All = std::vector<ActivationFunction>;
+  const auto leaky = [](float slope) { return ActivationFunction::leaky(slope); };
+  EXPECT_EQ(activations(HiddenActivation::relu), (All(3, Activation::relu)));
+  EXPECT_EQ(activations(HiddenActivation::leaky_relu), (All(3, leaky(0.25f))));
+  EXPECT_EQ(activations(HiddenActivation::all_relu), (All{leaky(0.25f), leaky(-0.25f), leaky(0.25f)}));
+  EXPECT_EQ(activations(HiddenActivation::sigmoid), (All(3, Activation::sigmoid)));
+  EXPECT_EQ(activations(HiddenActivation::tanh), (All(3, Activation::tanh)));
+  EXPECT_EQ(activations(HiddenActivation::softplus), (All(3, Activation::softplus)));
   options.loss = Loss::mse;
-  EXPECT_EQ(make_layers(options, false, 1).back().activation, Activation::sigmoid);
+  EXPECT_TRUE(make_layers(options, false, 1).back().activation.is(Activation::sigmoid));
 }
 
 // Is the mean square of the values, each divided by its deviation, 1 within 5 standard deviations (of the

@@ -8,9 +8,8 @@
 #include <stdexcept>
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "base/system.h"
-#include "kernels/packed.h"
+#include "train/cpu_training.h"
 #include "train/groups.h"
 #include "train/optimizer.h"
 #include "train/prune.h"
@@ -21,7 +20,6 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
 constexpr std::int64_t kShrinkEvery = 8;  // steps
 
 std::string shape_text(const std::vector<Index>& network) {
@@ -121,14 +119,6 @@ std::string find_not_finite(const std::vector<TrainLayer>& layers) {
 
 }  // namespace
 
-std::size_t slices_for(const TrainOptions& options) {
-  const std::size_t panels = (static_cast<std::size_t>(options.batch) + kLanes - 1) / kLanes;
-  // Two from two panels on, more from 1024 samples on: each slice costs a copy of the gradients.
-  const std::size_t wanted = options.slices > 0 ? static_cast<std::size_t>(options.slices)
-                                                : std::clamp<std::size_t>(panels / 8, 2, 16);
-  return std::min(wanted, panels);
-}
-
 Trainer::Trainer(const Dataset& data, const TrainOptions& options)
     : data_(data), slices_(slices_for(options)) {
   check_fit(data, options);
@@ -138,7 +128,7 @@ Trainer::Trainer(const Dataset& data, const TrainOptions& options)
   split_rows();
   state_.scaling = input_scaling(options.scaling, data.train, train_rows_);
   check_pruning();
-  make_passes();
+  backend_ = std::make_unique<CpuTraining>(data_, state_);
 }
 
 Trainer::Trainer(const Dataset& data, TrainState state)
@@ -155,7 +145,7 @@ Trainer::Trainer(const Dataset& data, TrainState state)
   if (state_.step_in_epoch > steps_per_epoch())
     fail("step {} of an epoch of {} steps", state_.step_in_epoch, steps_per_epoch());
   check_pruning();
-  make_passes();
+  backend_ = std::make_unique<CpuTraining>(data_, state_);
 }
 
 void Trainer::split_rows() {
@@ -197,24 +187,13 @@ void Trainer::check_pruning() const {
          total_steps(), 100 * o.stop_evolving, o.update_every);
 }
 
-void Trainer::make_passes() {
-  const std::size_t panels = (static_cast<std::size_t>(state_.options.batch) + kLanes - 1) / kLanes;
-  const std::size_t widest = (panels + slices_ - 1) / slices_ * kLanes;
-  for (std::size_t s = 0; s < slices_; ++s)
-    passes_.push_back(std::make_unique<SlicePass>(state_.layers, state_.options, widest));
-}
-
 void Trainer::move_to(const DevicePlace& place) {
-  device_ = std::make_unique<DevicePass>(place, data_, state_, slices_, passes_.front()->stride());
-  send_layers();
+  backend_ = std::make_unique<CudaTraining>(place, data_, state_);
+  layers_changed();
 }
 
-void Trainer::send_layers() {
-  if (device_ != nullptr) device_->send(state_.layers);
-}
-
-void Trainer::bring_home() {
-  if (device_ != nullptr) device_->bring_home(state_.layers);
+void Trainer::layers_changed() {
+  backend_->set_layers(state_.layers);
 }
 
 std::int64_t Trainer::steps_per_epoch() const {
@@ -242,35 +221,6 @@ double Trainer::learning_rate() const {
   return o.lr;
 }
 
-LossSum Trainer::run_batch(std::span<const Index> rows, std::uint64_t key, bool keep, std::size_t batch) {
-  const std::size_t padded = (static_cast<std::size_t>(state_.options.batch) + kLanes - 1) / kLanes * kLanes;
-  if (device_ != nullptr)
-    return device_->train(rows, key, batch * padded, keep ? static_cast<int>(batch) : -1);
-  return run_slices(rows, key, keep ? record_.get() : nullptr, batch * padded);
-}
-
-LossSum Trainer::run_slices(std::span<const Index> rows, std::uint64_t key, Record* record,
-                            std::size_t first) {
-  const std::size_t panels = (rows.size() + kLanes - 1) / kLanes;
-  std::vector<LossSum> sums(slices_);
-  parallel_for(slices_, 1, [&](std::size_t from, std::size_t to) {
-    for (std::size_t s = from; s < to; ++s) {
-      const std::size_t begin = std::min(rows.size(), panels * s / slices_ * kLanes);
-      const std::size_t end = std::min(rows.size(), panels * (s + 1) / slices_ * kLanes);
-      if (begin == end) continue;
-      const Batch batch{data_.train, state_.scaling, rows.subspan(begin, end - begin)};
-      // Key and place count samples from the start of the batch.
-      sums[s] = passes_[s]->train(state_.layers, batch, rows.size(), s, key, first + begin, record);
-    }
-  });
-  LossSum total;
-  for (const LossSum& sum : sums) {
-    total.loss += sum.loss;
-    total.correct += sum.correct;
-  }
-  return total;
-}
-
 // Several steps' pull at once: finding the groups costs as much as a step of a very sparse network.
 bool Trainer::shrinks_now() const {
   const TrainOptions& o = state_.options;
@@ -278,10 +228,14 @@ bool Trainer::shrinks_now() const {
          state_.step % kShrinkEvery == 0 && state_.step < moment().last_step;
 }
 
+bool Trainer::prunes_at_once() const {
+  return state_.options.evolve == Evolve::prune && state_.options.prune_schedule == PruneSchedule::once;
+}
+
 bool Trainer::evolves_now() const {
   const TrainOptions& o = state_.options;
   if (o.evolve == Evolve::none || o.dense || state_.step % o.update_every != 0) return false;
-  if (o.evolve == Evolve::prune && o.prune_schedule == PruneSchedule::once) return false;
+  if (prunes_at_once()) return false;
   return static_cast<double>(state_.step) < o.stop_evolving * static_cast<double>(total_steps());
 }
 
@@ -291,8 +245,9 @@ void Trainer::add_batches(std::int64_t first, bool keep) {
   for (std::int64_t i = first; i < o.growth_batches; ++i) {
     std::vector<Index> rows(static_cast<std::size_t>(o.batch));
     for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
-    run_batch(rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(static_cast<std::uint64_t>(i))),
-              keep, static_cast<std::size_t>(i));
+    const auto number = static_cast<std::uint64_t>(i);
+    backend_->add_gradients(
+        {rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(number)), keep, number});
   }
 }
 
@@ -303,120 +258,107 @@ Moment Trainer::moment() const {
       learning_rate()};
 }
 
-void Trainer::evolve_now(bool grows_by_gradient) {
+void Trainer::evolve_now() {
   const TrainOptions& o = state_.options;
-  const double started = seconds_now();
-  if (grows_by_gradient && o.growth_batches > 1) {
+  const bool by_gradient = grows_by_gradient();
+  if (by_gradient && o.growth_batches > 1) {
     add_batches(1, true);  // the batch just trained on is the first
-    for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
+    backend_->clear_gradients();
   }
-  bring_home();
-  std::unique_ptr<GrowthView> growth;
-  if (grows_by_gradient && device_ != nullptr)
-    growth = std::make_unique<DevicePass::Growth>(device_->growth());
-  else if (grows_by_gradient)
-    growth = std::make_unique<RecordedGrowth>(state_.layers, *record_, data_.train);
+  backend_->get_layers(state_.layers);
+  const std::unique_ptr<GrowthView> growth = by_gradient ? backend_->growth() : nullptr;
   const Evolution evolution = evolve(state_.layers, o, moment(), growth.get(), slices_);
-  send_layers();
+  layers_changed();
   state_.epoch.dropped += evolution.dropped;
   state_.epoch.grown += evolution.grown;
-  state_.epoch.evolve_seconds += seconds_now() - started;
 }
 
 void Trainer::measure_gradients() {
   add_batches(0, false);
-  if (device_ != nullptr)
-    device_->bring_gradients(state_.layers);
-  else
-    combine_gradients(state_.layers);
+  backend_->get_gradients(state_.layers);
 }
 
 void Trainer::prune_now() {
   const TrainOptions& o = state_.options;
-  const double started = seconds_now();
   if (o.prune_by == PruneBy::taylor) measure_gradients();
-  bring_home();
+  backend_->get_layers(state_.layers);
   const auto prunes = o.structure == Structure::none ? prune : prune_groups;
   state_.epoch.dropped += prunes(state_.layers, o, moment(), slices_).dropped;
   for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
-  send_layers();
+  layers_changed();
+}
+
+void Trainer::change_topology() {
+  const double started = seconds_now();
+  if (state_.options.evolve == Evolve::prune)
+    prune_now();
+  else
+    evolve_now();
   state_.epoch.evolve_seconds += seconds_now() - started;
 }
 
+void Trainer::shrink_now(double lr) {
+  backend_->get_layers(state_.layers);
+  shrink_groups(state_.layers, state_.options, lr * static_cast<double>(kShrinkEvery));
+  layers_changed();
+}
+
 void Trainer::report_not_finite(double loss) {
-  bring_home();
+  backend_->get_layers(state_.layers);
   const std::string found = find_not_finite(state_.layers);
   fail("step {} (epoch {}): the loss is {}; the first values that are not finite are the {}", state_.step + 1,
        state_.epoch.epoch, loss, found.empty() ? "outputs of the last layer" : found);
 }
 
 void Trainer::check_finite() {
-  bring_home();
+  backend_->get_layers(state_.layers);
   const std::string found = find_not_finite(state_.layers);
   if (!found.empty())
     fail("step {} (epoch {}): the {} are not finite any more", state_.step, state_.epoch.epoch, found);
 }
 
+bool Trainer::grows_by_gradient() const {
+  switch (state_.options.evolve) {
+    case Evolve::rigl:
+    case Evolve::ertl:
+      return true;
+    case Evolve::none:
+    case Evolve::set:
+    case Evolve::prune:
+      return false;
+  }
+  return false;
+}
+
+std::uint64_t Trainer::dropout_key() const {
+  return mix64(state_.options.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
+                                           mix64(static_cast<std::uint64_t>(Stream::dropout))));
+}
+
 void Trainer::step(std::span<const Index> rows) {
   const TrainOptions& o = state_.options;
   const double lr = learning_rate();
-  const std::uint64_t key = mix64(o.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
-                                                 mix64(static_cast<std::uint64_t>(Stream::dropout))));
-  const bool prunes = o.evolve == Evolve::prune;
-  if (prunes && o.prune_schedule == PruneSchedule::once && state_.step == 0) prune_now();
+  const std::uint64_t key = dropout_key();
+  if (prunes_at_once() && state_.step == 0) change_topology();
   ++state_.step;
   const bool evolves = evolves_now();
-  const bool grows_by_gradient = evolves && o.evolve != Evolve::set && !prunes;
-  if (grows_by_gradient && device_ == nullptr) {
-    const std::size_t padded = (static_cast<std::size_t>(o.batch) + kLanes - 1) / kLanes * kLanes;
-    const std::size_t samples = padded * static_cast<std::size_t>(o.growth_batches);
-    // Kept between evolutions (its pages cost more than what is written to them), and made anew where a short
-    // batch would leave old samples in it.
-    if (record_ == nullptr || rows.size() < static_cast<std::size_t>(o.batch))
-      record_ = std::make_unique<Record>(state_.layers, samples);
-  }
-  const LossSum sum = run_batch(rows, key, grows_by_gradient, 0);
-  const double norm = device_ != nullptr ? device_->gradient_norm() : combine_gradients(state_.layers);
+  const LossSum sum = backend_->add_gradients({rows, key, evolves && grows_by_gradient()});
+  const double norm = backend_->gradient_norm();
   if (!std::isfinite(sum.loss) || !std::isfinite(norm)) {
     --state_.step;
     report_not_finite(sum.loss / static_cast<double>(rows.size()));
   }
   const double scale = o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0;
-  if (device_ != nullptr)
-    device_->descend(descent_rates(o, lr, scale, state_.step));
-  else
-    update(state_.layers, o, lr, scale, state_.step);
-  if (shrinks_now()) {
-    bring_home();
-    shrink_groups(state_.layers, o, lr * static_cast<double>(kShrinkEvery));
-    send_layers();
-  }
+  backend_->descend(descent_rates(o, lr, scale, state_.step));
+  if (shrinks_now()) shrink_now(lr);
   state_.epoch.train_loss += sum.loss;
   state_.epoch.train_accuracy += static_cast<double>(sum.correct);
   state_.epoch.lr = lr;
-  if (!evolves) return;
-  if (prunes)
-    prune_now();
-  else
-    evolve_now(grows_by_gradient);
+  if (evolves) change_topology();
 }
 
 LossSum Trainer::evaluate(const DataRows& data, std::span<const Index> rows) {
-  if (device_ != nullptr) return device_->evaluate(data, rows);
-  std::vector<LossSum> sums(slices_);
-  parallel_for(slices_, 1, [&](std::size_t from, std::size_t to) {
-    for (std::size_t s = from; s < to; ++s) {
-      const std::size_t begin = rows.size() * s / slices_;
-      const std::size_t end = rows.size() * (s + 1) / slices_;
-      sums[s] = passes_[s]->evaluate(state_.layers, {data, state_.scaling, rows.subspan(begin, end - begin)});
-    }
-  });
-  LossSum total;
-  for (const LossSum& sum : sums) {
-    total.loss += sum.loss;
-    total.correct += sum.correct;
-  }
-  return total;
+  return backend_->evaluate(data, rows);
 }
 
 std::vector<Index> Trainer::shuffled_rows(std::int64_t epoch) const {

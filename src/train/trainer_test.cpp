@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sparse/test_errors.h"
+#include "train/cpu_training.h"
 #include "train/test_training.h"
 
 namespace filigree {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of training on a device, emulated by threads: step by step what the CPU does, within rounding.
-#include "train/device_pass.h"
+#include "train/cuda_training.h"
 
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ void check(const Case& c, const std::vector<int>& devices) {
       ASSERT_EQ(device.state().epoch.grown, cpu.state().epoch.grown);
     }
   }
-  device.check_finite();  // brings the layers home
+  device.check_finite();  // copies the layers to its state
   const bool adam = options.optimizer == Optimizer::adam || options.optimizer == Optimizer::adamw;
   EXPECT_LE(distance(cpu.state().layers, device.state().layers), adam ? kAdamTolerance : kTolerance);
   std::vector<Index> all(static_cast<std::size_t>(data.test.rows));
@@ -115,18 +115,18 @@ void check(const Case& c, const std::vector<int>& devices) {
   EXPECT_EQ(found.correct, expected.correct);
 }
 
-TEST(DevicePass, DoesWhatTheCpuDoes) {
+TEST(CudaTraining, DoesWhatTheCpuDoes) {
   for (const Case& c : kCases)
     if (full_tests() || &c == &kCases[0] || &c == &kCases[2]) check(c, {0});
 }
 
-TEST(DevicePass, SharesBatchesOutToSeveralDevices) {
+TEST(CudaTraining, SharesBatchesOutToSeveralDevices) {
   const EmulatedMachine two("devices=2");
   for (const Case& c : kCases)
     if (full_tests() || &c == &kCases[1]) check(c, {0, 1});
 }
 
-TEST(DevicePass, SaysWhatItCannotDo) {
+TEST(CudaTraining, SaysWhatItCannotDo) {
   const Dataset data = random_data(Kind::floats, 50, 20, 4, 3);
   TrainOptions options = options_for(kCases[0], data);
   options.exits = {1};

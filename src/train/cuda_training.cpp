@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/device_pass.h"
+#include "train/cuda_training.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
+#include "train/cpu_training.h"
+#include "train/pass.h"
 
 namespace filigree {
 
@@ -55,9 +57,8 @@ std::vector<Index> labels_of(const DataRows& data, std::span<const Index> rows) 
 
 }  // namespace
 
-DevicePass::DevicePass(const DevicePlace& place, const Dataset& data, const TrainState& state,
-                       std::size_t slices, std::size_t panel)
-    : data_(data), options_(state.options), slices_(slices), panel_(panel) {
+CudaTraining::CudaTraining(const DevicePlace& place, const Dataset& data, const TrainState& state)
+    : data_(data), options_(state.options) {
   check_plain(state);
   const TrainOptions& o = state.options;
   TrainingShape shape;
@@ -65,18 +66,17 @@ DevicePass::DevicePass(const DevicePlace& place, const Dataset& data, const Trai
   shape.growth_batches = static_cast<unsigned>(o.growth_batches);
   shape.features = static_cast<unsigned>(data.train.features);
   shape.classes = static_cast<unsigned>(data.classes);
-  shape.optimizer = o.optimizer;
   shape.loss = o.loss;
   shape.label_smoothing = o.label_smoothing;
   shape.dropout = o.dropout;
   shape.input_dropout = o.input_dropout;
-  shape.panel = static_cast<unsigned>(panel);
+  shape.panel = static_cast<unsigned>(SlicePass::panel_samples(o, slice_samples(o)));
   training_ = place.backend->start_training(place.devices, shape);
   training_->set_rows(RowsPart::train, rows_view(data.train, state.scaling));
   if (data.test.rows > 0) training_->set_rows(RowsPart::test, rows_view(data.test, state.scaling));
 }
 
-std::vector<TrainingLayer> DevicePass::views(std::vector<TrainLayer>& layers) {
+std::vector<TrainingLayer> CudaTraining::views(std::vector<TrainLayer>& layers) {
   std::vector<TrainingLayer> all;
   full_.resize(layers.size());
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -84,64 +84,87 @@ std::vector<TrainingLayer> DevicePass::views(std::vector<TrainLayer>& layers) {
     if (layer.dense && full_[l].rows == 0) full_[l] = full_pattern(layer.outputs, layer.inputs);
     const Pattern& pattern = layer.dense ? full_[l] : layer.pattern;
     all.push_back({static_cast<unsigned>(layer.inputs), static_cast<unsigned>(layer.outputs),
-                   layer.activation, layer.slope, !layer.dense && layer.by_input, pattern.row_begin,
-                   pattern.column, layer.value, layer.first, layer.second, layer.bias, layer.bias_first,
-                   layer.bias_second});
+                   layer.activation, !layer.dense && layer.by_input, pattern.row_begin, pattern.column,
+                   layer.value, layer.first, layer.second, layer.bias, layer.bias_first, layer.bias_second});
   }
   return all;
 }
 
-void DevicePass::send(std::vector<TrainLayer>& layers) {
+void CudaTraining::set_layers(std::vector<TrainLayer>& layers) {
   training_->set_layers(views(layers));
 }
 
-void DevicePass::bring_home(std::vector<TrainLayer>& layers) {
+void CudaTraining::get_layers(std::vector<TrainLayer>& layers) {
   training_->get_layers(views(layers));
   for (TrainLayer& layer : layers) refresh_transposed(layer);
 }
 
-void DevicePass::bring_gradients(std::vector<TrainLayer>& layers) {
+void CudaTraining::get_gradients(std::vector<TrainLayer>& layers) {
   for (std::size_t l = 0; l < layers.size(); ++l)
     training_->get_gradients(l, std::span(layers[l].gradient).first(layers[l].value.size()),
                              std::span(layers[l].bias_gradient).first(layers[l].bias.size()));
   training_->clear_gradients();
 }
 
-LossSum DevicePass::train(std::span<const Index> rows, std::uint64_t key, std::size_t first, int keep_as) {
-  const std::vector<Index> labels = labels_of(data_.train, rows);
-  TrainingBatch batch{rows, labels, 1.0 / static_cast<double>(rows.size())};
-  if (options_.dropout + options_.input_dropout > 0) {
-    // The panels of the CPU's slices: see Trainer::run_slices.
-    const std::size_t groups = (rows.size() + kGroup - 1) / kGroup;
-    std::vector<std::size_t> panel_of(groups);
-    for (std::size_t s = 0; s < slices_; ++s)
-      for (std::size_t begin = groups * s / slices_, g = begin; g < groups * (s + 1) / slices_; ++g) {
-        const std::size_t lane = (g - begin) * kGroup % panel_;
-        batch.drop.lane.push_back(static_cast<std::uint32_t>(lane));
-        panel_of[g] = first + g * kGroup - lane;
-      }
-    for (std::size_t level = 0; level + 1 < options_.network.size(); ++level)
-      for (const std::size_t panel : panel_of)
-        batch.drop.key.push_back(SlicePass::dropout_key(key, panel, level));
-  }
-  const TrainingSums sums = training_->add_gradients(batch, keep_as);
+DropPlan CudaTraining::drop_plan(const GradientRows& batch) const {
+  DropPlan plan;
+  if (options_.dropout + options_.input_dropout == 0) return plan;
+  const std::size_t slices = slices_for(options_),
+                    panel_samples = SlicePass::panel_samples(options_, slice_samples(options_));
+  const std::size_t whole = (static_cast<std::size_t>(options_.batch) + kGroup - 1) / kGroup * kGroup;
+  const std::size_t groups = (batch.rows.size() + kGroup - 1) / kGroup;
+  std::vector<std::size_t> panel_of(groups);
+  for (std::size_t s = 0; s < slices; ++s)
+    for (std::size_t begin = groups * s / slices, g = begin; g < groups * (s + 1) / slices; ++g) {
+      const std::size_t lane = (g - begin) * kGroup % panel_samples;
+      plan.lane.push_back(static_cast<std::uint32_t>(lane));
+      panel_of[g] = batch.number * whole + g * kGroup - lane;
+    }
+  for (std::size_t level = 0; level + 1 < options_.network.size(); ++level)
+    for (const std::size_t panel : panel_of)
+      plan.key.push_back(SlicePass::dropout_key(batch.key, panel, level));
+  return plan;
+}
+
+LossSum CudaTraining::add_gradients(const GradientRows& batch) {
+  const std::vector<Index> labels = labels_of(data_.train, batch.rows);
+  const TrainingSums sums = training_->add_gradients(
+      {batch.rows, labels, 1.0 / static_cast<double>(batch.rows.size()), drop_plan(batch)},
+      batch.keep ? static_cast<int>(batch.number) : -1);
   return {sums.loss, sums.correct};
 }
 
-LossSum DevicePass::evaluate(const DataRows& data, std::span<const Index> rows) {
+LossSum CudaTraining::evaluate(const DataRows& data, std::span<const Index> rows) {
   const TrainingSums sums = training_->evaluate(&data == &data_.train ? RowsPart::train : RowsPart::test,
                                                 rows, labels_of(data, rows));
   return {sums.loss, sums.correct};
 }
 
-std::vector<Candidate> DevicePass::Growth::largest(std::size_t l, const Pattern& taken, std::size_t count,
-                                                   std::span<const std::uint32_t> outputs) const {
-  std::vector<Candidate> found;
-  for (const PlacedGradient& at :
-       training_.largest_gradients(l, taken.row_begin, taken.column, count, outputs))
-    found.push_back({at.gradient, at.row, at.column});
-  keep_largest(found, count);
-  return found;
+namespace {
+
+// Samples that were kept on the device.
+class DeviceGrowth final : public GrowthView {
+ public:
+  explicit DeviceGrowth(DeviceTraining& training) : training_(training) {}
+  std::vector<double> costs(std::size_t l) const override { return training_.costs(l); }
+  std::vector<Candidate> largest(std::size_t l, const Pattern& taken, std::size_t count,
+                                 std::span<const std::uint32_t> outputs) const override {
+    std::vector<Candidate> found;
+    for (const PlacedGradient& at :
+         training_.largest_gradients(l, taken.row_begin, taken.column, count, outputs))
+      found.push_back({at.gradient, at.row, at.column});
+    keep_largest(found, count);
+    return found;
+  }
+
+ private:
+  DeviceTraining& training_;
+};
+
+}  // namespace
+
+std::unique_ptr<GrowthView> CudaTraining::growth() {
+  return std::make_unique<DeviceGrowth>(*training_);
 }
 
 }  // namespace filigree

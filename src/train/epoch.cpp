@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trainer's epochs: steps over all rows, validation, the best network so far.
+#include <algorithm>
+#include <cmath>
+
+#include "base/system.h"
+#include "train/connections.h"
+#include "train/trainer.h"
+
+namespace filigree {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kStepReportSeconds = 0.1;
+
+}  // namespace
+
+bool Trainer::done() const {
+  return static_cast<std::int64_t>(state_.history.size()) >= state_.options.epochs || out_of_patience();
+}
+
+const EpochReport& Trainer::epoch(const TrainObserver& observer) {
+  run_epoch(static_cast<std::int64_t>(state_.history.size()), observer);
+  check_finite();
+  finish_epoch();
+  return state_.history.back();
+}
+
+void Trainer::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
+  const std::vector<Index> rows = shuffled_rows(epoch);
+  const auto batch = static_cast<std::size_t>(state_.options.batch);
+  state_.epoch.epoch = epoch + 1;
+  state_.epoch.epochs = state_.options.epochs;
+  const double before = state_.epoch.seconds;  // of a part that was run before a resume
+  const double started = seconds_now();
+  const std::int64_t first_step = state_.step_in_epoch;
+  while (state_.step_in_epoch < steps_per_epoch()) {
+    const std::size_t begin = static_cast<std::size_t>(state_.step_in_epoch) * batch;
+    step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin)));
+    ++state_.step_in_epoch;
+    const double now = seconds_now();
+    state_.epoch.seconds = before + now - started;
+    if (observer.stop.stop_requested()) throw Cancelled();
+    if (observer.step && now - reported_ >= kStepReportSeconds) {
+      reported_ = now;
+      observer.step(step_report(now - started, state_.step_in_epoch - first_step));
+    }
+  }
+}
+
+StepReport Trainer::step_report(double seconds, std::int64_t steps) const {
+  const auto batch = static_cast<double>(state_.options.batch);
+  const double samples =
+      std::min(static_cast<double>(state_.step_in_epoch) * batch, static_cast<double>(train_rows_.size()));
+  StepReport report;
+  report.epoch = state_.epoch.epoch;
+  report.epochs = state_.epoch.epochs;
+  report.step = state_.step_in_epoch;
+  report.steps = steps_per_epoch();
+  report.loss = state_.epoch.train_loss / samples;
+  report.accuracy = state_.epoch.train_accuracy / samples;
+  if (!state_.history.empty()) {
+    const EpochReport& last = state_.history.back();
+    report.last_accuracy =
+        std::isnan(last.validation_accuracy) ? last.train_accuracy : last.validation_accuracy;
+  }
+  report.connections = connections();
+  report.samples_per_second = static_cast<double>(steps) * batch / seconds;
+  report.seconds_left =
+      static_cast<double>(total_steps() - state_.step) * seconds / static_cast<double>(steps);
+  return report;
+}
+
+// Turns the sums of the epoch under way into its report.
+void Trainer::finish_epoch() {
+  EpochReport report = state_.epoch;
+  const auto samples = static_cast<double>(train_rows_.size());
+  report.train_loss /= samples;
+  report.train_accuracy /= samples;
+  report.samples_per_second = samples / report.seconds;
+  report.connections = connections();
+  double all = 0;
+  for (const TrainLayer& layer : state_.layers) all += static_cast<double>(layer.capacity());
+  report.sparsity = 1 - static_cast<double>(report.connections) / all;
+  report.dead_neurons = count_dead(state_.layers);
+  report.validation_accuracy = report.validation_loss = report.test_accuracy = kNone;
+  if (!validation_rows_.empty()) {
+    const LossSum sum = evaluate(data_.train, validation_rows_);
+    const auto rows = static_cast<double>(validation_rows_.size());
+    report.validation_accuracy = static_cast<double>(sum.correct) / rows;
+    report.validation_loss = sum.loss / rows;
+  }
+  state_.history.push_back(report);
+  state_.epoch = {};
+  state_.step_in_epoch = 0;
+  if (state_.options.patience == 0) return;
+  const double accuracy = validation_rows_.empty() ? report.train_accuracy : report.validation_accuracy;
+  if (accuracy <= state_.best_accuracy) return;
+  state_.best_accuracy = accuracy;
+  state_.best_epoch = report.epoch;
+  state_.best.clear();
+  for (const TrainLayer& layer : state_.layers) state_.best.push_back(to_layer(layer));
+}
+
+bool Trainer::out_of_patience() const {
+  return state_.options.patience > 0 && !state_.history.empty() &&
+         state_.history.back().epoch - state_.best_epoch >= state_.options.patience;
+}
+
+void Trainer::use_best() {
+  const bool best_is_last = state_.best_epoch >= static_cast<std::int64_t>(state_.history.size());
+  if (state_.options.patience == 0 || state_.best.empty() || best_is_last) return;
+  for (std::size_t l = 0; l < state_.layers.size(); ++l)
+    set_connections(state_.layers[l], state_.best[l], state_.layers[l].transposed.rows > 0);
+  layers_changed();
+}
+
+Offset Trainer::connections() const {
+  Offset sum = 0;
+  for (const TrainLayer& layer : state_.layers) sum += static_cast<Offset>(layer.connections());
+  return sum;
+}
+
+}  // namespace filigree

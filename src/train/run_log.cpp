@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/run_log.h"
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "kernels/simd.h"
+#include "network/model_file.h"
+#include "train/config.h"
+
+namespace filigree {
+
+namespace {
+
+const char* const kModel = "model.safetensors";
+
+void write_text(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+// Names the first setting that differs.
+void check_same_settings(const TrainOptions& asked, const TrainOptions& saved,
+                         const std::filesystem::path& path) {
+  const TrainConfig a{{}, asked}, b{{}, saved};
+  const std::string left = to_toml(a), right = to_toml(b);
+  if (left == right) return;
+  std::size_t line_begin = 0;
+  for (std::size_t i = 0; i < std::min(left.size(), right.size()) && left[i] == right[i]; ++i)
+    if (left[i] == '\n') line_begin = i + 1;
+  const auto line = [&](const std::string& text) {  // without its comment
+    const std::size_t end = std::min(text.find('#', line_begin), text.find('\n', line_begin));
+    return text.substr(line_begin, text.find_last_not_of(' ', end - 1) + 1 - line_begin);
+  };
+  fail("{}: was written by a run with other settings: there {}, now {}", path.string(), line(right),
+       line(left));
+}
+
+}  // namespace
+
+RunLog::RunLog(const RunFiles& files) : files_(files) {
+  if (files.directory.empty()) return;
+  // Locked before anything is read or written there.
+  if (!files.resume) make_directory(files.directory);
+  if (std::filesystem::exists(files.directory)) lock_ = lock_directory(files.directory);
+  const bool holds_run = std::filesystem::exists(checkpoint());
+  if (!files.resume && holds_run)
+    fail("{}: holds a run already; resume that one, or choose another directory", files.directory.string());
+  if (files.resume && !holds_run)
+    fail(
+        "{0}: there is no checkpoint to resume from, as before the end of the first epoch; "
+        "start again with --config {0}/config.toml --out {0}",
+        files.directory.string());
+}
+
+std::filesystem::path RunLog::checkpoint() const {
+  return files_.directory / "checkpoint.safetensors";
+}
+
+TrainState RunLog::resumed(const TrainOptions& options, const Dataset& data,
+                           const TrainObserver& observer) const {
+  TrainState state = read_checkpoint(checkpoint(), options);
+  TrainOptions asked = options;
+  if (asked.update_every == 0) asked.update_every = state.options.update_every;  // as it was chosen then
+  check_same_settings(asked, state.options, checkpoint());
+  if (state.data_fingerprint != fingerprint(data))
+    fail("{}: was written by a run on other data than {}", checkpoint().string(), data.name);
+  if (!state.simd.empty() && state.simd != simd_target_name() && observer.warning)
+    observer.warning(
+        fmt::format("{}: was written by a run with {} instructions, and this machine has {}: sums are added "
+                    "in another order, so the results will differ in their last bits",
+                    checkpoint().string(), state.simd, simd_target_name()));
+  return state;
+}
+
+void RunLog::begin(const TrainState& state) const {
+  if (files_.directory.empty()) return;
+  if (!files_.resume) write_text(files_.directory / "config.toml", to_toml({files_.data, state.options}));
+  if (state.step == 0) keep_early(state);
+}
+
+void RunLog::after_epoch(const TrainState& state) const {
+  if (files_.directory.empty()) return;
+  keep_early(state);
+  after_stop(state);
+}
+
+void RunLog::after_stop(const TrainState& state) const {
+  if (files_.directory.empty()) return;
+  write_metrics(state);
+  write_checkpoint(checkpoint(), state);
+}
+
+void RunLog::end(const TrainState& state) const {
+  if (files_.directory.empty()) return;
+  write_metrics(state);
+  write_model(files_.directory / kModel, to_model(state, false));
+}
+
+void RunLog::write_metrics(const TrainState& state) const {
+  std::string lines;
+  for (const EpochReport& report : state.history) lines.append(to_json_line(report)).push_back('\n');
+  write_text(files_.directory / "metrics.jsonl", lines);
+}
+
+void RunLog::keep_early(const TrainState& state) const {
+  if (static_cast<std::int64_t>(state.history.size()) == files_.early_epochs)
+    write_model(files_.directory / "early.safetensors", to_model(state, false));
+}
+
+void RunLog::guard(const Dataset& data, const TrainOptions& options,
+                   const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const Error& error) {
+    if (files_.directory.empty()) throw;
+    if (!std::filesystem::exists(checkpoint()))
+      throw Error(fmt::format("{}; there is no checkpoint yet", error.what()));
+    TrainState good = read_checkpoint(checkpoint(), options);
+    good.class_label = data.class_label;
+    good.origin = data.origin;
+    write_model(files_.directory / kModel, to_model(good, false));
+    throw Error(fmt::format("{}; the last good checkpoint is {}, and model.safetensors is its network",
+                            error.what(), checkpoint().string()));
+  }
+}
+
+}  // namespace filigree
