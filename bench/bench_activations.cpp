@@ -2,14 +2,14 @@
 // Zeros among activations, and rows with and without them.
 #include <algorithm>
 
-#include "api/data_impl.h"
-#include "api/network_impl.h"
-#include "api/rows_loader.h"
 #include "base/error.h"
 #include "base/median.h"
 #include "base/system.h"
+#include "data/data.h"
 #include "filigree/bench.h"
 #include "infer/panel_layer.h"
+#include "infer/rows_loader.h"
+#include "network/network.h"
 
 namespace filigree {
 
@@ -64,7 +64,7 @@ ActivationBench bench_activations(const Network& network, const Data& data, int 
                                   const Observer& observer) {
   const Dataset& dataset = data.impl().dataset;
   const DataRows& rows = dataset.test.rows > 0 ? dataset.test : dataset.train;
-  const Plan plan = compile(network, observer);
+  const Plan plan = compile(network, {}, observer);
   const Plan::Impl& ready = plan.impl();
   if (ready.input_map.columns() != static_cast<std::size_t>(rows.features))
     fail("the network has {} inputs, but {} has {} features", ready.input_map.columns(), dataset.name,

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <functional>
 
-#include "api/challenge_setup.h"
-#include "api/device_choice.h"
 #include "base/median.h"
 #include "base/parallel.h"
 #include "base/plugin.h"
+#include "base/session.h"
 #include "base/system.h"
 #include "filigree/bench.h"
+#include "infer/device_executor.h"
 #include "peers.h"
+#include "recipes/challenge_setup.h"
 
 namespace filigree {
 
@@ -46,8 +47,8 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
   bench.threads = threads();
   bench.processor = processor_name();
   const ChallengeData data = load_challenge(options.source, true, observer);
-  bench.neurons = data.network->inputs();
-  bench.layers = data.network->layers();
+  bench.neurons = data.network.inputs();
+  bench.layers = data.network.layers();
   bench.inputs = data.images.rows;
   const auto fraction_of = memory_limit_or_usual(options.memory_limit) / 2;
 
@@ -71,17 +72,17 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     };
     if (peers.graphblas != nullptr)
       time_peer("graphblas", options.repeat, true,
-                [&] { return peers.graphblas(*data.network, data.images, threads()); });
+                [&] { return peers.graphblas(data.layers(), data.images, threads()); });
     if (peers.eigen != nullptr)
       time_peer("eigen", std::min(options.repeat, 3), false,
-                [&] { return peers.eigen(*data.network, data.images); });
+                [&] { return peers.eigen(data.layers(), data.images); });
     if (peers.graphblas == nullptr) bench.missing.emplace_back("graphblas (libgraphblas-dev)");
     if (peers.eigen == nullptr) bench.missing.emplace_back("eigen (libeigen3-dev)");
   }
   for (const Engine engine : {Engine::plain, Engine::compiled}) {
     if (engine == Engine::plain && !options.plain) continue;
     const double began = seconds_now();
-    const PreparedEngine prepared = prepare_engine(engine, *data.network, fraction_of, observer);
+    const PreparedEngine prepared = prepare_engine(engine, data.network, fraction_of, observer);
     const double prepare_seconds = seconds_now() - began;
     bench.connections = prepared.connections;
     RunOptions run_options;

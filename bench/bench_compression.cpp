@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "api/data_impl.h"
-#include "api/rows_loader.h"
 #include "base/median.h"
 #include "base/system.h"
+#include "data/data.h"
 #include "filigree/bench.h"
 #include "filigree/compress.h"
+#include "infer/rows_loader.h"
 #include "infer/time_model.h"
 #include "workplace.h"
 
@@ -22,7 +22,7 @@ constexpr int kTurns = 101;
 
 Offset weights_of(const Network& network) {
   Offset sum = 0;
-  for (Index l = 0; l < network.layers(); ++l) sum += network.layer_info(l).connections;
+  for (Index l = 0; l < network.layers(); ++l) sum += static_cast<Offset>(network.layer(l).value.size());
   return sum;
 }
 
@@ -94,12 +94,11 @@ class Contest {
     const Network network = load(file);
     one.file = file;
     one.rival = rival;
-    one.plan = std::make_unique<Plan>(compile(network, observer_));
+    one.plan = std::make_unique<Plan>(compile(network, {}, observer_));
     one.row.method = method;
     one.row.target = target;
     one.row.weights = weights_of(network);
-    one.row.neurons.push_back(network.layer_info(0).inputs);
-    for (Index l = 0; l < network.layers(); ++l) one.row.neurons.push_back(network.layer_info(l).outputs);
+    for (Index level = 0; level <= network.layers(); ++level) one.row.neurons.push_back(network.width(level));
     one.row.file_bytes = std::filesystem::file_size(file);
     one.row.accuracy = accuracy;
     one.row.training_seconds = seconds;

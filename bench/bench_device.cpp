@@ -2,12 +2,13 @@
 // The challenge on a CUDA device, every engine of it, beside what arithmetic and traffic allow.
 #include <algorithm>
 
-#include "api/challenge_setup.h"
-#include "api/device_choice.h"
 #include "base/median.h"
+#include "base/session.h"
 #include "base/system.h"
 #include "filigree/bench.h"
 #include "filigree/runtime.h"
+#include "infer/device_executor.h"
+#include "recipes/challenge_setup.h"
 
 namespace filigree {
 
@@ -56,11 +57,11 @@ double predict(const GpuFigures& gpu, const std::vector<LayerWork>& layers, doub
 // Rows are left behind every four layers: until then those that died are computed with.
 std::vector<LayerWork> plain_work(const std::vector<Offset>& live, const ChallengeData& data,
                                   Offset connections) {
-  const auto layers = static_cast<std::size_t>(data.network->layers());
+  const auto layers = static_cast<std::size_t>(data.network.layers());
   std::vector<LayerWork> work;
   double rows = data.images.rows;
   const double each = static_cast<double>(connections) / static_cast<double>(layers);
-  const double neurons = data.network->inputs();
+  const double neurons = data.network.inputs();
   for (std::size_t l = 0; l < layers; ++l) {
     work.push_back({rows, each, neurons, neurons, 2 * each + 8 * neurons});
     if (l % 4 == 3) rows = static_cast<double>(live[l]);
@@ -119,12 +120,12 @@ const std::vector<GpuFigures>& gpu_figures() {
 DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& observer) {
   const ChallengeData data = load_challenge(options.source, false, observer);
   DeviceBench bench;
-  bench.neurons = data.network->inputs();
-  bench.layers = data.network->layers();
+  bench.neurons = data.network.inputs();
+  bench.layers = data.network.layers();
   bench.inputs = data.images.rows;
   const auto limit = memory_limit_or_usual(options.memory_limit) / 2;
   const Observer quiet{{}, observer.stop};
-  const PreparedEngine compiled = prepare_engine(Engine::compiled, *data.network, limit, observer);
+  const PreparedEngine compiled = prepare_engine(Engine::compiled, data.network, limit, observer);
   RunOptions run_options;
   run_options.merge_rows = true;
   run_options.bits = data.bits.bits.empty() ? nullptr : &data.bits;
@@ -143,10 +144,10 @@ DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& obse
     bench.predicted_spmm.push_back(predict(gpu, plain, input_bytes, spmm_layer));
     bench.predicted_tiled.push_back(predict(gpu, plain, input_bytes, tiled_layer));
   }
-  if (chosen_devices().empty()) return bench;
+  if (current_session().devices.empty()) return bench;
 
-  bench.device = device_name();
-  const PreparedEngine as_is = prepare_engine(Engine::plain, *data.network, limit, observer);
+  bench.device = Session::current().device_name();
+  const PreparedEngine as_is = prepare_engine(Engine::plain, data.network, limit, observer);
   for (const DeviceRunKind& kind : kKinds) {
     observer.check_stop();
     observer.report(kind.name, 0, 1);

@@ -10,11 +10,11 @@
 #include <cmath>
 #include <filesystem>
 
-#include "api/data_impl.h"
 #include "base/error.h"
 #include "base/median.h"
 #include "base/random.h"
 #include "base/system.h"
+#include "data/data.h"
 #include "filigree/bench.h"
 #include "filigree/export.h"
 #include "filigree/plan.h"
@@ -67,7 +67,7 @@ std::vector<float> rows_for(const std::optional<Data>& data, std::size_t rows, s
 ExportBench bench_export(const Network& network, const std::optional<Data>& data, int repeat,
                          const Observer& observer) {
   constexpr std::size_t kRows = 1024;  // of which each call takes the next
-  const Plan plan = compile(network, observer);
+  const Plan plan = compile(network, {}, observer);
   const auto width = static_cast<std::size_t>(plan.inputs()),
              outputs = static_cast<std::size_t>(plan.outputs());
   const std::vector<float> rows = rows_for(data, kRows, width);

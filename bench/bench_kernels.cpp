@@ -6,7 +6,6 @@
 #include <functional>
 #include <numeric>
 
-#include "api/challenge_setup.h"
 #include "base/median.h"
 #include "base/parallel.h"
 #include "base/random.h"
@@ -16,6 +15,7 @@
 #include "kernels/spmm.h"
 #include "network/challenge.h"
 #include "peers.h"
+#include "recipes/challenge_setup.h"
 
 namespace filigree {
 
@@ -119,7 +119,7 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
     add("spmm", random_layer(n, options.fan_in, false));
     add("spmm-uniform", random_layer(n, options.fan_in, true));
     if (options.fan_in == kChallengeFanIn && (n & (n - 1)) == 0 && n >= 32 && n <= 65536)
-      add("spmm-radix", RadixNet(n, 1, 1).layer(0).weights);
+      add("spmm-radix", RadixNet(n, 1, 1).layer(0)->weights);
   }
   for (const auto& [side, kept] : {std::pair<Index, double>{4, 0.1}, {8, 0.1}, {16, 0.1}, {1024, 1.0}}) {
     observer.check_stop();

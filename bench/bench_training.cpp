@@ -13,9 +13,9 @@
 #include "filigree/bench.h"
 #include "filigree/plan.h"
 #include "filigree/runtime.h"
+#include "filigree/session.h"
 #include "kernels/gemm.h"
 #include "kernels/load_panel.h"
-#include "kernels/simd.h"
 #include "peers.h"
 #include "train/cpu_training.h"
 #include "train/topology.h"
@@ -237,14 +237,17 @@ void bench_steps(const TrainingBenchOptions& options, const Observer& observer, 
 
 void bench_threads(const TrainingBenchOptions& options, TrainingBench& bench) {
   const int all = threads();
+  const Session alone({.threads = 1});
   const Dataset data = random_images(20 * kBatch, 784, 10);
   for (const double sparsity : {0.9, 0.97, 0.99}) {
     TimedSteps steps(data, step_options({784, 256, 256, 256, 10}, sparsity, false));
     std::vector<double> ratios;
     for (int r = 0; r < options.repeat; ++r) {
-      set_threads(1);
-      const double one = steps.time(20);
-      set_threads(all);
+      double one = 0;
+      {
+        const Session::Use use(alone);
+        one = steps.time(20);
+      }
       ratios.push_back(one / steps.time(20));
     }
     bench.thread_rows.push_back({sparsity, all, median(ratios)});
@@ -336,7 +339,7 @@ double break_even(const TrainingBench& bench, std::string_view task) {
 TrainingBench bench_training(const TrainingBenchOptions& options, const Observer& observer) {
   TrainingBench bench;
   bench.processor = processor_name();
-  bench.simd = simd_target_name();
+  bench.simd = simd_name();
   bench.threads = threads();
   DenseGemm yardstick(1024, threads());
   std::vector<double> rates(static_cast<std::size_t>(options.repeat));

@@ -25,7 +25,8 @@ class EigenPeer final : public ChallengePeer {
     }
     y0_.setFromTriplets(entries.begin(), entries.end());
     for (Index l = 0; l < network.layers(); ++l) {
-      const Layer layer = network.layer(l);
+      const LayerPointer kept = network.layer(l);
+      const Layer& layer = *kept;
       std::vector<Eigen::Triplet<float>> weights;
       for (Index j = 0; j < layer.outputs(); ++j) {
         const auto columns = layer.weights.view().row_columns(j);

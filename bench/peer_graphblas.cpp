@@ -35,7 +35,8 @@ class GraphBlasPeer final : public ChallengePeer {
     check(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads), "setting threads");
     y0_ = make_inputs(inputs);
     for (Index l = 0; l < network.layers(); ++l) {
-      const Layer layer = network.layer(l);
+      const LayerPointer kept = network.layer(l);
+      const Layer& layer = *kept;
       weights_.push_back(make_weights(layer));
       bias_.push_back(layer.bias.front());
       cap_ = layer.activation.cap;

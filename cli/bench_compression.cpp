@@ -162,7 +162,8 @@ int run_compression_bench(CompressionArguments& arguments, const Context& contex
                     {"prediction_error", row.prediction_error},
                     {"training_seconds", row.training_seconds}});
   }
-  common.write_json({{"rows", list}, {"threads", threads()}, {"processor", processor_name()}});
+  common.write_json(
+      {{"rows", list}, {"threads", Session::current().threads()}, {"processor", processor_name()}});
   return 0;
 }
 

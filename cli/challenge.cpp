@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // filigree challenge: the Sparse DNN Graph Challenge.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "cli/command.h"
@@ -34,6 +36,9 @@ int run_challenge(ChallengeRunArguments& arguments, const Context& context) {
                                               : Check::automatic;
   options.filter = !arguments.no_filter;
   options.merge_rows = !arguments.no_merge_rows;
+  if (options.kernel != DeviceKernel::fused && options.engine == Engine::compiled)
+    throw std::invalid_argument(
+        fmt::format("--kernel {} computes a network as it is: choose --engine plain", arguments.kernel));
   ChallengeResult result;
   {
     ProgressDisplay display(arguments.common.quiet);

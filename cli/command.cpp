@@ -20,6 +20,20 @@ namespace {
 
 constexpr const char* kStandardOutput = "/dev/stdout";
 
+// What this process does from here on is done in this session. It is never taken down: threads may still be
+// at work when the process ends.
+void work_in(const SessionOptions& options) {
+  struct Working {
+    explicit Working(const SessionOptions& asked) : session(asked), use(session) {}
+    Session session;
+    Session::Use use;
+  };
+  static std::vector<std::unique_ptr<Working>>& all = *new std::vector<std::unique_ptr<Working>>;
+  all.push_back(std::make_unique<Working>(options));
+  const std::string remark = all.back()->session.remark();
+  if (!remark.empty()) complain("running on the CPU: " + remark);
+}
+
 }  // namespace
 
 void Common::add_to(CLI::App& app) {
@@ -35,7 +49,7 @@ void Common::add_to(CLI::App& app) {
 }
 
 void Common::prepare() {
-  set_threads(threads);
+  work_in({.threads = threads});
   if (json.empty()) return;
   json = output_file(json);
   if (json == kStandardOutput) quiet = true;  // the result alone, for the next program in the pipe
@@ -57,11 +71,10 @@ void DeviceArguments::add_to(CLI::App& app) {
 }
 
 void DeviceArguments::prepare() const {
-  const std::string why = set_device(device == "cpu"    ? Device::cpu
-                                     : device == "cuda" ? Device::cuda
-                                                        : Device::automatic,
-                                     gpus);
-  if (!why.empty()) complain(fmt::format("running on the CPU: {}", why));
+  if (device == "cpu") return;
+  work_in({.threads = Session::current().threads(),
+           .device = device == "cuda" ? Device::cuda : Device::automatic,
+           .gpus = gpus});
 }
 
 std::string output_file(const std::string& path, std::initializer_list<const char*> endings) {
@@ -251,6 +264,14 @@ CLI::Option* DataArguments::add_to(CLI::App& app) {
               ->type_name("S");
   memory_limit_ = add_bytes_option(app, options.memory_limit, kDataMemoryHelp);
   return source_;
+}
+
+Network ModelArguments::load() const {
+  try {
+    return filigree::load(path, neurons, layers);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("{} (--neurons and --layers choose)", error.what()));
+  }
 }
 
 DataOptions DataArguments::over(DataOptions others) const {

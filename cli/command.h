@@ -74,7 +74,7 @@ struct ModelArguments {
   Index neurons = 0, layers = 0;
   CLI::Option* add_to(CLI::App& app);  // returns the path's option
   bool given() const { return option_->count() > 0; }
-  Network load() const { return filigree::load(path, neurons, layers); }
+  Network load() const;
 
  private:
   CLI::Option* option_ = nullptr;

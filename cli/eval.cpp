@@ -82,7 +82,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
     described = data.describe();
     const Part part = choose_part(arguments, network, data);
     if (part == Part::all) throw std::invalid_argument("--exit-curve scores --part train or test, not all");
-    curve = exit_curve(network, data, default_exit_thresholds(), part, 5, observer);
+    curve = exit_curve(network, data, {.part = part}, observer);
   }
   const ExitPoint& whole = curve.points.back();
   print_subject(arguments, network, described, curve.rows);
@@ -117,7 +117,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
                      {"part", arguments.part},
                      {"rows", curve.rows},
                      {"points", points},
-                     {"threads", threads()}});
+                     {"threads", Session::current().threads()}});
   return 0;
 }
 
@@ -135,7 +135,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
     const Data data = load_data(arguments.data.options, observer);
     described = data.describe();
     const Part part = choose_part(arguments, network, data);
-    evaluation = evaluate(network, data, part, observer, {arguments.exit_threshold});
+    evaluation = evaluate(network, data, {part, arguments.exit_threshold}, observer);
   }
   if (!std::isfinite(evaluation.loss))
     throw Error(fmt::format("{}: the loss is {}: the network gives outputs that are not finite on these rows",
@@ -160,7 +160,8 @@ int run_eval(EvalArguments& arguments, const Context& context) {
                          with_commas(static_cast<std::int64_t>(evaluation.connections_per_row + 0.5))));
   print_line(common, "time",
              fmt::format("{}, {}rows/s, {}", short_seconds(evaluation.seconds),
-                         short_rate(evaluation.rows / evaluation.seconds), threads_text(threads())));
+                         short_rate(evaluation.rows / evaluation.seconds),
+                         threads_text(Session::current().threads())));
   common.write_json({{"network", network.describe()},
                      {"data", described},
                      {"part", arguments.part},
@@ -173,7 +174,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
                      {"connections_per_row", evaluation.connections_per_row},
                      {"rows_by_exit", evaluation.rows_by_exit},
                      {"seconds", evaluation.seconds},
-                     {"threads", threads()}});
+                     {"threads", Session::current().threads()}});
   return 0;
 }
 

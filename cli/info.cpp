@@ -26,7 +26,8 @@ std::string activation_text(const LayerInfo& layer) {
 }
 
 int run_devices(const Common& common) {
-  print_line(common, "cpu", fmt::format("{}, {}", processor_name(), threads_text(threads())));
+  print_line(common, "cpu",
+             fmt::format("{}, {}", processor_name(), threads_text(Session::current().threads())));
   nlohmann::json all = nlohmann::json::array();
   std::string why;
   try {
@@ -47,7 +48,10 @@ int run_devices(const Common& common) {
     why = error.what();
     print_line(common, "cuda", fmt::format("none: {}", why));
   }
-  common.write_json({{"processor", processor_name()}, {"threads", threads()}, {"cuda", all}, {"why", why}});
+  common.write_json({{"processor", processor_name()},
+                     {"threads", Session::current().threads()},
+                     {"cuda", all},
+                     {"why", why}});
   return 0;
 }
 
@@ -59,11 +63,11 @@ int run_info(InfoArguments& arguments, const Context& context) {
     print_line(common, "filigree", version());
     print_line(common, "processor", processor_name());
     print_line(common, "SIMD", simd_name());
-    print_line(common, "threads", std::to_string(threads()));
+    print_line(common, "threads", std::to_string(Session::current().threads()));
     common.write_json({{"version", version()},
                        {"processor", processor_name()},
                        {"simd", simd_name()},
-                       {"threads", threads()}});
+                       {"threads", Session::current().threads()}});
     return 0;
   }
   const Network network = arguments.model.load();
@@ -72,7 +76,7 @@ int run_info(InfoArguments& arguments, const Context& context) {
   std::vector<LayerInfo> infos;
   for (Index l = 0; l < network.layers(); ++l) {
     if (context.stop.stop_requested()) throw Cancelled();
-    const LayerInfo& layer = infos.emplace_back(network.layer_info(l));
+    const LayerInfo& layer = infos.emplace_back(layer_info(network, l));
     connections += layer.connections + layer.gate_connections;
     layers.push_back({{"inputs", layer.inputs},
                       {"outputs", layer.outputs},
@@ -110,8 +114,10 @@ int run_info(InfoArguments& arguments, const Context& context) {
           common, "mixture",
           fmt::format("layer {}: {} experts, {} for a row, a gate of {} connections", l + 1, infos[l].experts,
                       infos[l].active_experts, with_commas(infos[l].gate_connections)));
-  if (network.scales_inputs()) print_line(common, "inputs", "are scaled by the model: give raw values");
-  if (!network.loss().empty()) print_line(common, "loss", network.loss());
+  const NetworkFacts& facts = network.facts();
+  const std::string loss(facts.loss ? word(*facts.loss) : "");
+  if (!facts.scaling.none()) print_line(common, "inputs", "are scaled by the model: give raw values");
+  if (!loss.empty()) print_line(common, "loss", loss);
   if (!common.quiet) {
     fmt::print("\n{:>5} {:>8} {:>8} {:>12} {:>10} {:>10} {:>22} {:>15}\n", "layer", "inputs", "outputs",
                "connections", "fan-in", "distinct", "weights", "activation");
@@ -136,9 +142,9 @@ int run_info(InfoArguments& arguments, const Context& context) {
                      {"outputs", network.outputs()},
                      {"compiled", network.compiled()},
                      {"connections", connections},
-                     {"scales_inputs", network.scales_inputs()},
-                     {"loss", network.loss()},
-                     {"class_labels", network.class_labels()},
+                     {"scales_inputs", !facts.scaling.none()},
+                     {"loss", loss},
+                     {"class_labels", facts.class_labels},
                      {"exits", exits},
                      {"layers", layers}});
   return 0;

@@ -291,6 +291,21 @@ Run add_completion(CLI::App& command) {
   };
 }
 
+// What the command line calls the settings that errors of the library name.
+const char* advice(const filigree::Error& error) {
+  constexpr std::pair<std::string_view, const char*> kAdvice[] = {
+      {"device", "Try: --device cpu"},
+      {"gpus", "Try: --gpus 1"},
+      {"inputs", "Try: --inputs N, for the first N images"},
+      {"label_column", "Try: --label-column NAME"},
+      {"memory_limit", "Try: --memory-limit BYTES, to allow more"},
+      {"threads", "Try: --threads N"},
+  };
+  for (const auto& [setting, text] : kAdvice)
+    if (setting == error.setting()) return text;
+  return "";
+}
+
 // What a library under ours cannot hand on, such as a thread that another thread could not start, ends the
 // program with its message all the same.
 [[noreturn]] void last_words() {
@@ -328,6 +343,9 @@ int main(int argc, char** argv) {
     return 2;
   } catch (const std::bad_alloc&) {
     complain("out of memory");
+    return 1;
+  } catch (const filigree::Error& e) {
+    complain(e.what(), advice(e));
     return 1;
   } catch (const std::exception& e) {
     complain(e.what());

@@ -40,8 +40,8 @@ int run_predict(PredictArguments& arguments, const Context& context) {
     const InputTable inputs = matched_inputs(
         network, read_inputs(arguments.input, observer, arguments.leave_out, arguments.memory_limit),
         arguments.input);
-    predictions =
-        predict(network, inputs, arguments.raw, observer, {arguments.exit_threshold}, arguments.any_value);
+    const Plan plan = compile(network, {arguments.exit_threshold}, observer);
+    predictions = predict(plan, inputs, {arguments.raw, arguments.any_value}, observer);
   }
   write_predictions(out, predictions);
   print_line(common, "rows", with_commas(predictions.rows));

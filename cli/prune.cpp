@@ -170,7 +170,7 @@ int run_prune(PruneArguments& arguments, const Context& context) {
                        {"before", side_json(run.before, run.bytes_before)},
                        {"after", side_json(run.after, run.bytes_after)},
                        {"data", data.describe()},
-                       {"threads", threads()},
+                       {"threads", Session::current().threads()},
                        {"processor", processor_name()}});
   } catch (const Cancelled&) {
     throw Error(interrupted("prune", directory.path));

@@ -102,7 +102,7 @@ nlohmann::json run_json(const TrainRun& run, const Data& data, const DataOptions
           {"layers", layers},
           {"history", history},
           {"seed", run.options.seed},
-          {"threads", threads()},
+          {"threads", Session::current().threads()},
           {"data", data.describe()},
           {"source", source.source},
           {"processor", processor_name()}};
@@ -198,9 +198,11 @@ int run_train(TrainArguments& arguments, const Context& context) {
                                    : fmt::format("{}, {}", sparsity_text(options), evolution_text(options)),
                                branches_text(options))
                  : fmt::format("{}, {}{}", arguments.start, evolution_text(options), branches_text(options)));
-  print_line(common, "machine",
-             fmt::format("{}, {}{}", processor_name(), threads_text(threads()),
-                         device_name() == "cpu" ? "" : ", on " + device_name()));
+  print_line(
+      common, "machine",
+      fmt::format(
+          "{}, {}{}", processor_name(), threads_text(Session::current().threads()),
+          Session::current().device_name() == "cpu" ? "" : ", on " + Session::current().device_name()));
   note_idle_settings(options, data);
   if (!common.quiet) std::fflush(stdout);
   const TrainRun result = run_training(arguments, data, options, directory, context);

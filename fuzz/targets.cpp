@@ -163,33 +163,36 @@ void safetensors(std::span<const std::byte> bytes) try {
 }
 
 void model(std::span<const std::byte> bytes) try {
-  const Model model = read_model(Source(bytes, "fuzz"));
-  require(!model.layers.empty(), "a model has layers");
+  const Network network = read_model(Source(bytes, "fuzz"));
+  const std::vector<LayerPointer> layers = all_layers(network);
+  const Network::Parts& parts = network.parts();
+  require(!layers.empty(), "a model has layers");
   const auto check = [](const CsrMatrix& weights, const std::vector<float>& bias) {
     for (Index row = 0; row < weights.rows; ++row)
       require(sound_row(weights.view().row_columns(row), weights.cols), "columns ascend within range");
     require(bias.size() == static_cast<std::size_t>(weights.rows), "one bias a neuron");
   };
-  for (const Layer& layer : model.layers) {
+  for (const LayerPointer& pointer : layers) {
+    const Layer& layer = *pointer;
     check(layer.weights, layer.bias);
     if (!layer.gate) continue;
     check(layer.gate->weights, layer.gate->bias);
     require(layer.experts() * layer.outputs() == layer.weights.rows, "experts of one size");
     require(layer.gate->active >= 1 && layer.gate->active <= layer.experts(), "some experts are active");
   }
-  for (const ExitHead& exit : model.exits) {
+  for (const ExitHead& exit : parts.exits) {
     check(exit.layer.weights, exit.layer.bias);
-    require(exit.after >= 1 && exit.after < static_cast<Index>(model.layers.size()), "exits before the end");
-    require(exit.layer.inputs() == model.layers[static_cast<std::size_t>(exit.after) - 1].outputs() &&
-                exit.layer.outputs() == static_cast<Index>(model.outputs()),
+    require(exit.after >= 1 && exit.after < network.layers(), "exits before the end");
+    require(exit.layer.inputs() == network.width(exit.after) && exit.layer.outputs() == network.outputs(),
             "exits read their level and say what the network says");
   }
-  for (const Index to : model.input_of) require(to < model.layers.front().inputs(), "inputs lead to inputs");
-  for (const Index to : model.output_of)
-    require(to < model.layers.back().outputs(), "outputs come from neurons");
-  for (const auto* scaling : {&model.input_mean, &model.input_scale}) {
+  for (const Index to : parts.ports.input_of) require(to < network.width(0), "inputs lead to inputs");
+  for (const Index to : parts.ports.output_of)
+    require(to < network.width(network.layers()), "outputs come from neurons");
+  for (const auto* scaling : {&parts.facts.scaling.mean, &parts.facts.scaling.scale}) {
     check_finite(*scaling);
-    require(scaling->size() <= 1 || scaling->size() == model.inputs(), "one scaling for all inputs or each");
+    require(scaling->size() <= 1 || scaling->size() == static_cast<std::size_t>(network.inputs()),
+            "one scaling for all inputs or each");
   }
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }

@@ -116,7 +116,7 @@ case $2 in
     # A part of the images with the whole list says what to do; a layer that was cut off is refused; info finds the size.
     make_challenge
     awk -F'\t' '$1 <= 1000' "$work/c/sparse-images-256.tsv" > "$work/few" && cp "$work/few" "$work/c/sparse-images-256.tsv"
-    run 1 challenge --neurons 256 --data "$work/c"; says err "--inputs 1000"
+    run 1 challenge --neurons 256 --data "$work/c"; says err "1000 inputs"; says err "--inputs"
     run 0 info "$work/c"; says out "12 layers"
     layer=$work/c/neuron256/n256-l3.tsv
     truncate -s -9 "$layer"

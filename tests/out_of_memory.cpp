@@ -78,7 +78,7 @@ void load_run_save(const std::string& model, const Data&, const std::filesystem:
 }
 
 void evaluate_all(const std::string& model, const Data& data, const std::filesystem::path&) {
-  evaluate(load(model), data, Part::all);
+  evaluate(load(model), data, {.part = Part::all});
 }
 
 void train_one(const std::string&, const Data& data, const std::filesystem::path& work) {
@@ -104,7 +104,8 @@ int main() {
   const std::filesystem::path work =
       std::filesystem::temp_directory_path() / ("filigree-oom-" + std::to_string(getpid()));
   std::filesystem::create_directories(work);
-  set_threads(2);
+  const Session session({.threads = 2});
+  const Session::Use use(session);
   std::vector<float> values;
   std::vector<Index> labels;
   for (int i = 0; i < 200 * 8; ++i) values.push_back(static_cast<float>(i * 37 % 101) / 50 - 1);

@@ -60,7 +60,7 @@ struct ChallengeResult {
   Offset settled_rows = 0;        // rows near the edge of rounding, settled in the plain order of summation
   std::vector<Offset> live_rows, distinct_rows;  // per layer
   std::uint64_t peak_memory_bytes = 0;
-  std::string processor, device;  // device: "cpu", or that of set_device
+  std::string processor, device;  // device: "cpu", or the session's
 };
 
 // Throws std::invalid_argument on options that make no sense, Error on everything else that goes wrong.

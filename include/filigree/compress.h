@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "filigree/evaluate.h"
 #include "filigree/train.h"
 
 #pragma GCC visibility push(default)

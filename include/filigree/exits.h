@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "filigree/train.h"
+#include "filigree/evaluate.h"
 
 #pragma GCC visibility push(default)
 namespace filigree {
@@ -25,10 +25,15 @@ struct ExitCurve {
 // Thresholds from sure of hardly anything to sure of nearly everything.
 std::vector<double> default_exit_thresholds();
 
-// Every threshold is really run, `repeat` times in turns. 1 is added if it is not among the thresholds.
-// Throws Error if the network has no exits.
-ExitCurve exit_curve(const Network& network, const Data& data, std::vector<double> thresholds,
-                     Part part = Part::test, int repeat = 5, const Observer& observer = {});
+struct ExitCurveOptions {
+  std::vector<double> thresholds = default_exit_thresholds();  // 1 is added if it is not among them
+  Part part = Part::test;
+  int repeat = 5;  // runs of each threshold, interleaved
+};
+
+// Every threshold is really run. Throws Error if the network has no exits.
+ExitCurve exit_curve(const Network& network, const Data& data, const ExitCurveOptions& options = {},
+                     const Observer& observer = {});
 
 // An SVG: error against connections a row, with 95 % intervals.
 void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, const std::string& title);

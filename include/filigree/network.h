@@ -4,11 +4,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "filigree/activation.h"
+#include "filigree/options.h"
+#include "filigree/scaling.h"
 #include "filigree/vocabulary.h"
 
 #pragma GCC visibility push(default)
@@ -24,6 +27,57 @@ struct LayerArrays {
   ActivationFunction activation = {};
 };
 
+// A layer of a network, where it is kept: spans are valid as long as the view or the network is.
+struct LayerView {
+  Index inputs = 0, outputs = 0;
+  std::span<const Offset> row_begin;  // one more than there are rows in W
+  std::span<const Index> column;      // ascending within a row
+  std::span<const float> value;
+  std::span<const float> bias;  // one per row of W
+  ActivationFunction activation = {};
+  // Of a mixture W holds the rows of all experts, one after the other, each with `outputs` neurons.
+  Index experts = 1, active_experts = 1;
+  std::shared_ptr<const void> kept = {};  // what the spans borrow
+};
+
+// A head behind a layer by which rows may leave, if it is sure enough of what they are.
+struct ExitInfo {
+  Index after = 0;  // layers
+  Offset connections = 0;
+};
+
+// What a network says about its inputs and outputs beside its layers.
+struct NetworkFacts {
+  InputScaling scaling = {};                  // of each input, before the first layer
+  std::vector<std::string> input_names = {};  // of the columns; empty: they have none
+  std::optional<Loss> loss = {};              // what it was trained for, which says what its outputs mean
+  std::vector<Index> class_labels = {};       // what the training data called each output; empty: 0, 1, …
+  bool operator==(const NetworkFacts&) const = default;
+};
+
+// A network that cannot be changed; copies share it. Nothing but layer() and layer_info() loads anything, of
+// a network whose layers come from files or a generator. Any number of threads may use one network.
+class Network {
+ public:
+  struct Parts;  // what it is made of: the library's own
+  explicit Network(Parts parts);
+
+  Index inputs() const;
+  Index outputs() const;
+  Index layers() const;
+  Index width(Index level) const;  // neurons after `level` layers as they are kept; level 0: before the first
+  std::string describe() const;
+  bool compiled() const;  // inputs and outputs are mapped onto fewer ones
+  const NetworkFacts& facts() const;
+  std::vector<ExitInfo> exits() const;
+  LayerView layer(Index l) const;  // counted from 0; throws std::invalid_argument if there is none
+  const Parts& parts() const { return *parts_; }
+
+ private:
+  std::shared_ptr<const Parts> parts_;
+};
+
+// What there is to know about a layer's connections.
 struct LayerInfo {
   Index inputs = 0, outputs = 0;
   Offset connections = 0;
@@ -37,37 +91,9 @@ struct LayerInfo {
   Index experts = 1, active_experts = 1;
   Offset gate_connections = 0;
 };
+LayerInfo layer_info(const Network& network, Index layer);
 
-// A head behind a layer by which rows may leave, if it is sure enough of what they are.
-struct ExitInfo {
-  Index after = 0;  // layers
-  Offset connections = 0;
-};
-
-// A network that cannot be changed; copies share it.
-class Network {
- public:
-  struct Impl;
-  explicit Network(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
-
-  Index inputs() const;
-  Index outputs() const;
-  Index layers() const;
-  std::string describe() const;
-  bool compiled() const;       // inputs and outputs are mapped onto fewer ones
-  bool scales_inputs() const;  // users give raw values
-  std::string loss() const;    // what it was trained for: "cross-entropy", "mse", or "" if it does not say
-  std::vector<Index> class_labels() const;  // what its training data called each output; empty: 0, 1, …
-  std::vector<std::string> input_names() const;  // of the columns it was trained on; empty if they had none
-  std::vector<ExitInfo> exits() const;
-  LayerInfo layer_info(Index layer) const;
-  const Impl& impl() const { return *impl_; }
-
- private:
-  std::shared_ptr<const Impl> impl_;
-};
-
-Network make_network(std::vector<LayerArrays> layers);
+Network make_network(std::vector<LayerArrays> layers, const NetworkFacts& facts = {});
 Network radix_net(Index neurons, Index layers, std::uint64_t seed);
 
 // A model file (safetensors), or a directory in the official challenge layout, whose `neurons` must be given.

@@ -30,19 +30,21 @@ struct CompileResult {
 
 // The exact passes: what the network computes stays the same, up to the order of summation. Exits are left
 // out; mixtures of experts cannot be compiled.
-CompileResult compile_network(const Network& network, const Observer& observer = {});
+[[nodiscard]] CompileResult compile_network(const Network& network, const Observer& observer = {});
 
+// A network made ready to run. It runs in the session that it was compiled in (see session.h), whoever runs
+// it. Any number of threads may run one plan at the same time; copies share it.
 class Plan {
  public:
-  struct Impl;
+  struct Impl;  // the library's own
   explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
   Index inputs() const;
   Index outputs() const;
+  const NetworkFacts& facts() const;  // of the network
   // Rows of inputs() columns, as they come: a model that scales its inputs does so itself. `outputs` gets
   // outputs() values for each row. Floats that are not finite are an Error that names row and column. What
-  // the rows took is added to `work`, unless that is null. Any number of threads may run one plan at the same
-  // time.
+  // the rows took is added to `work`, unless that is null.
   void run(const Rows& inputs, const OutputRows& outputs, const Observer& observer = {},
            RunWork* work = nullptr) const;
   // The same into new memory. A span holds rows of inputs() values, one after the other.
@@ -67,7 +69,8 @@ struct PlanOptions {
 // Compiles a network and packs it for this machine. Networks with mixtures, and with exits that rows may
 // leave by, are packed as they are. Throws std::invalid_argument if a threshold is given for a network
 // without exits.
-Plan compile(const Network& network, const Observer& observer = {}, const PlanOptions& options = {});
+[[nodiscard]] Plan compile(const Network& network, const PlanOptions& options = {},
+                           const Observer& observer = {});
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -45,11 +45,16 @@ struct Predictions {
   }
 };
 
+struct PredictOptions {
+  bool raw = false;        // outputs as they are, never probabilities
+  bool any_value = false;  // outputs that are not finite are no Error
+};
+
 // Probabilities are the softmax of the outputs of a network trained with cross-entropy, and the outputs
 // themselves of one trained with mean squared error. Of a network that does not say what it was trained for,
-// and if `raw`, the outputs. Outputs that are not finite are an Error, unless `any_value`.
-Predictions predict(const Network& network, const InputTable& inputs, bool raw = false,
-                    const Observer& observer = {}, const PlanOptions& options = {}, bool any_value = false);
+// the outputs.
+Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOptions& options = {},
+                    const Observer& observer = {});
 
 // A name that ends in .npy or .npy.gz: the values as float32. Any other: CSV with a header, class,p0,p1,…
 // (y0,y1,… for outputs that are no probabilities; the numbers are the classes' labels).

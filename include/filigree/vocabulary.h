@@ -11,9 +11,6 @@
 #include <string>
 #include <string_view>
 
-// For declarations in private headers of what public ones declare as well: a shared library shows it.
-#define FILIGREE_PUBLIC __attribute__((visibility("default")))
-
 #pragma GCC visibility push(default)
 namespace filigree {
 
@@ -23,7 +20,14 @@ using Offset = std::int64_t;  // a position among connections
 // A failure the user can act on: the message names file, line and numbers.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& message, const char* setting = "")
+      : std::runtime_error(message), setting_(setting) {}
+  // The setting that helps if it is changed: "memory_limit", "threads", "device", …; "" if none does. A
+  // program may add what it calls it.
+  const char* setting() const noexcept { return setting_; }
+
+ private:
+  const char* setting_;  // a literal
 };
 
 // Thrown out of long work after its stop token was triggered.

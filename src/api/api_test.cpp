@@ -9,14 +9,14 @@
 #include <numeric>
 #include <thread>
 
-#include "api/challenge_setup.h"
-#include "api/network_impl.h"
 #include "base/random.h"
 #include "filigree/filigree.h"
 #include "infer/reference.h"
 #include "io/test_files.h"
 #include "network/challenge.h"
 #include "network/model_file.h"
+#include "network/test_networks.h"
+#include "recipes/challenge_setup.h"
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
@@ -28,8 +28,7 @@ InputRows one_row_of(const std::vector<float>& values) {
   return full_rows(static_cast<Index>(values.size()), values);
 }
 
-std::size_t live_rows(Engine engine, const LayerSource& network, const InputRows& inputs,
-                      bool filter = true) {
+std::size_t live_rows(Engine engine, const Network& network, const InputRows& inputs, bool filter = true) {
   const PreparedEngine prepared = prepare_engine(engine, network, std::size_t{1} << 30, {});
   RunOptions options;
   options.merge_rows = true;
@@ -37,7 +36,7 @@ std::size_t live_rows(Engine engine, const LayerSource& network, const InputRows
   return find_categories(prepared.plan, inputs, options, {}).run.live.size();
 }
 
-void expect_engines_agree(const LayerSource& network, const InputRows& inputs, std::size_t live) {
+void expect_engines_agree(const Network& network, const InputRows& inputs, std::size_t live) {
   for (const bool filter : {true, false}) {
     EXPECT_EQ(live_rows(Engine::plain, network, inputs, filter), live);
     EXPECT_EQ(live_rows(Engine::compiled, network, inputs, filter), live);
@@ -46,14 +45,14 @@ void expect_engines_agree(const LayerSource& network, const InputRows& inputs, s
 
 TEST(Engines, AgreeWhereAConstantNeuronKeepsARowFromSaturating) {
   // The second neuron of layer 1 reads nothing and is zero, so layer 2 sees (32, 0), not (32, 32).
-  const MemoryLayers network(
+  const Network network = in_memory(
       {{{2, 2, {0, 1, 1}, {0}, {100}}, {-0.3f, -0.3f}, {Activation::relu, 32}},
        {{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {0.001f, 2, 0.001f, 2}}, {-0.3f, -0.3f}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1, 0}), 0);
 }
 
 TEST(Engines, AgreeOnInputsBelowZero) {
-  const MemoryLayers network({{{1, 3, {0, 3}, {0, 1, 2}, {1, 3, 1}}, {-2}, {Activation::relu, 32}}});
+  const Network network = in_memory({{{1, 3, {0, 3}, {0, 1, 2}, {1, 3, 1}}, {-2}, {Activation::relu, 32}}});
   const InputRows inputs = one_row_of({1e8f, 1, -1e8f});
   expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
 }
@@ -65,37 +64,37 @@ TEST(Engines, AgreeWhereManyInputsAreReadAlike) {
   values[0] = 16945000;
   CsrMatrix w{1, 1001, {0, 1001}, std::vector<Index>(1001), std::vector<float>(1001, 0.995f)};
   std::iota(w.column.begin(), w.column.end(), 0);
-  const MemoryLayers network({{w, {-(0.995f * 16945000 + 400)}, {Activation::relu, kNoCap}}});
+  const Network network = in_memory({{w, {-(0.995f * 16945000 + 400)}, {Activation::relu, kNoCap}}});
   const InputRows inputs = one_row_of(values);
   expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
 }
 
 TEST(Engines, AgreeWhereCapsDifferFromLayerToLayer) {
-  const MemoryLayers network({{{1, 1, {0, 1}, {0}, {100}}, {-0.3f}, {Activation::relu, 1}},
-                              {{1, 1, {0, 1}, {0}, {2}}, {-2}, {Activation::relu, 32}}});
+  const Network network = in_memory({{{1, 1, {0, 1}, {0}, {100}}, {-0.3f}, {Activation::relu, 1}},
+                                     {{1, 1, {0, 1}, {0}, {2}}, {-2}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1}), 0);
 }
 
 TEST(Engines, AgreeOnNetworksThatAreNotMonotone) {
   // Three equal neurons whose readers' weights cancel: the order of summation decides.
-  const MemoryLayers network(
-      {{{3, 1, {0, 1, 2, 3}, {0, 0, 0}, {1, 1, 1}}, {0, 0, 0}, {Activation::relu, kNoCap}},
-       {{1, 3, {0, 3}, {0, 1, 2}, {1e8f, 5, -1e8f}}, {-6}, {Activation::relu, kNoCap}}});
+  const Network network =
+      in_memory({{{3, 1, {0, 1, 2, 3}, {0, 0, 0}, {1, 1, 1}}, {0, 0, 0}, {Activation::relu, kNoCap}},
+                 {{1, 3, {0, 3}, {0, 1, 2}, {1e8f, 5, -1e8f}}, {-6}, {Activation::relu, kNoCap}}});
   const InputRows inputs = one_row_of({1});
   expect_engines_agree(network, inputs, live_rows(Engine::plain, network, inputs));
 }
 
 TEST(Engines, AgreeWhereALayerHasNoConnections) {
-  const MemoryLayers network({{{2, 2, {0, 0, 0}, {}, {}}, {-1, -1}, {Activation::relu, 32}}});
+  const Network network = in_memory({{{2, 2, {0, 0, 0}, {}, {}}, {-1, -1}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1, 1}), 0);
-  const MemoryLayers always({{{2, 2, {0, 0, 0}, {}, {}}, {-1, 1}, {Activation::relu, 32}}});
+  const Network always = in_memory({{{2, 2, {0, 0, 0}, {}, {}}, {-1, 1}, {Activation::relu, 32}}});
   expect_engines_agree(always, one_row_of({1, 1}), 1);
 }
 
 TEST(Engines, AgreeWhereAConstantIsZeroInFloatAlone) {
   // 0.1f + 0.3f is 0.4f once rounded, and more than 0.4f before.
-  const MemoryLayers network({{{2, 1, {0, 0, 0}, {}, {}}, {0.1f, 0.3f}, {Activation::relu, 32}},
-                              {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {-0.4f}, {Activation::relu, 32}}});
+  const Network network = in_memory({{{2, 1, {0, 0, 0}, {}, {}}, {0.1f, 0.3f}, {Activation::relu, 32}},
+                                     {{1, 2, {0, 2}, {0, 1}, {1, 1}}, {-0.4f}, {Activation::relu, 32}}});
   expect_engines_agree(network, one_row_of({1}), 0);
 }
 
@@ -121,14 +120,14 @@ TEST(Engines, AgreeOnRandomNetworksOfAllKinds) {
           {std::move(w), std::move(bias), {Activation::relu, random.below(2) == 0 ? 4.0f : 32.0f}});
       width = next;
     }
-    const MemoryLayers network(std::move(layers));
+    const Network network = in_memory(std::move(layers));
     std::vector<float> values(static_cast<std::size_t>(inputs_width));
     for (float& v : values) v = static_cast<float>(random.below(3));
     const InputRows inputs = one_row_of(values);
     const std::size_t plain = live_rows(Engine::plain, network, inputs);
     RC_ASSERT(live_rows(Engine::compiled, network, inputs) == plain);
     const std::vector<Index> row{0};
-    const ReferenceVerdict verdict = reference_verdict(network, inputs, row, {});
+    const ReferenceVerdict verdict = reference_verdict(*network.parts().layers, inputs, row, {});
     if (monotone) RC_ASSERT(verdict.alive.size() <= plain && plain <= verdict.possibly_alive.size());
   }));
 }
@@ -157,26 +156,22 @@ TEST(Plan, KeepsWhatIsNotFinite) {
 
 // A model whose inputs are scaled, from a file.
 Network scaled_network(const std::filesystem::path& path, std::vector<float> mean, std::vector<float> scale) {
-  Model model;
   // Two inputs are read alike, one is not read.
-  model.layers = {{{2, 4, {0, 3, 4}, {0, 1, 3, 3}, {2, 2, 1, 5}}, {0.5f, 0}, ActivationFunction::leaky(-1)}};
-  model.input_mean = std::move(mean);
-  model.input_scale = std::move(scale);
-  model.loss = "mse";
-  write_model(path, model);
+  save(make_network({{4, 2, {0, 3, 4}, {0, 1, 3, 3}, {2, 2, 1, 5}, {0.5f, 0}, ActivationFunction::leaky(-1)}},
+                    {.scaling = {std::move(mean), std::move(scale)}, .loss = Loss::mse}),
+       path);
   return load(path);
 }
 
 TEST(Plan, ScalesRawInputsBeforeAnythingElseCompiledOrNot) {
   const TestDirectory dir;
   const Network network = scaled_network(dir / "m.safetensors", {1, 2, 3, 4}, {0.5f});
-  EXPECT_TRUE(network.scales_inputs());
-  EXPECT_EQ(network.loss(), "mse");
+  EXPECT_FALSE(network.facts().scaling.none());
+  EXPECT_EQ(network.facts().loss, Loss::mse);
   save(compile_network(network).network, dir / "c.safetensors");
   const Network compiled = load(dir / "c.safetensors");
   EXPECT_TRUE(compiled.compiled());
-  EXPECT_TRUE(compiled.scales_inputs());
-  EXPECT_EQ(compiled.loss(), "mse");
+  EXPECT_EQ(compiled.facts(), network.facts());
   const std::vector<std::uint8_t> bytes{3, 6, 99, 10, 0, 0, 0, 0};
   const std::vector<float> floats(bytes.begin(), bytes.end());
   // 2·(1 + 2) + 3 + 0.5, 5·3; below zero the sign changes: 2·(-0.5 - 1) - 2 + 0.5, 5·-2.
@@ -213,10 +208,8 @@ TEST(Plan, GivesTheSameWhetherRowsMayDieOrNot) {
     layers.push_back(std::move(layer));
   }
   const Network network = make_network(layers);
-  Network::Impl impl = network.impl();
-  impl.input_scale = {1};
   const Plan dying = compile(network);
-  const Plan staying = compile(Network(std::make_shared<Network::Impl>(std::move(impl))));
+  const Plan staying = compile(make_network(layers, {.scaling = {{}, {1}}}));
   std::vector<float> inputs(300 * 24, 0.0f);
   for (float& v : inputs)
     if (random.below(6) == 0) v = static_cast<float>(random.uniform(0, 2));

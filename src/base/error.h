@@ -15,6 +15,12 @@ template <typename... Args>
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
+// The same, where a setting of the caller's would help; see Error::setting().
+template <typename... Args>
+[[noreturn]] void fail_for(const char* setting, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(fmt::format(format, std::forward<Args>(args)...), setting);
+}
+
 // The text of a system error such as ENOSPC.
 std::string system_message(int error_number);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread pool: workers sleep until somebody opens a loop, then take its ranges one after the other beside
-// the caller, who waits for those that are still at it.
+// Sessions and their thread pools: workers sleep until somebody opens a loop, then take its ranges one after
+// the other beside the caller, who waits for those that are still at it.
 #include "base/parallel.h"
 
 #include <pthread.h>
@@ -14,31 +14,27 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/session.h"
 
 namespace filigree {
 
 namespace {
 
-constexpr int kMostThreads = 4096;
+// The session that this thread works in; null: the usual one. Workers are in that of their pool.
+thread_local const Session::State* current = nullptr;
 
 // How long a thread looks for work before it sleeps: a training step opens loops every 10 to 300 µs, and
 // waking a thread takes 5 to 50. (Steps at 99 %: 418 µs with 60 µs of patience, 391 with 250, 422 with 1000;
 // medians of 10.)
 constexpr std::chrono::microseconds kPatience{250};
-
-// Those that the process may use, which are fewer than the machine has in many a container.
-int all_cores() {
-  cpu_set_t allowed;
-  const int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0
-                        ? CPU_COUNT(&allowed)
-                        : static_cast<int>(std::thread::hardware_concurrency());
-  return std::clamp(cores, 1, kMostThreads);
-}
 
 // Returns when `ready` does, or when patience is at its end.
 template <typename Ready>
@@ -93,9 +89,12 @@ class Loop {
   std::exception_ptr first_failure_;
 };
 
-class Pool {
+}  // namespace
+
+class ThreadPool {
  public:
-  explicit Pool(int threads) {
+  explicit ThreadPool(const Session::State& session) : session_(session) {
+    const int threads = session.threads;
     workers_.reserve(static_cast<std::size_t>(threads - 1));
     open_.reserve(16);
     try {
@@ -103,18 +102,16 @@ class Pool {
     } catch (const std::system_error& error) {
       const std::size_t started = workers_.size() + 1;
       stop();
-      fail("only {} of {} threads can be started ({}): use fewer (--threads)", started, threads,
-           error.what());
+      fail_for("threads", "only {} of {} threads can be started ({}): use fewer", started, threads,
+               error.what());
     } catch (...) {
       stop();
       throw;
     }
   }
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
-  ~Pool() { stop(); }
-
-  static thread_local Pool* of_this_worker;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() { stop(); }
 
   void run(Loop& loop) {
     {
@@ -146,7 +143,7 @@ class Pool {
   }
 
   void work() {
-    of_this_worker = this;
+    current = &session_;
     std::unique_lock lock(mutex_);
     for (;;) {
       if (Loop* loop = open_loop()) {
@@ -177,6 +174,7 @@ class Pool {
     for (std::thread& worker : workers_) worker.join();
   }
 
+  const Session::State& session_;
   std::mutex mutex_;
   std::condition_variable work_, finished_;
   std::vector<Loop*> open_;
@@ -185,53 +183,100 @@ class Pool {
   std::vector<std::thread> workers_;
 };
 
-thread_local Pool* Pool::of_this_worker = nullptr;
+// All sessions, so that a forked child, which has the caller's thread alone, can forget the parent's threads.
+// Never destroyed: threads of the user's may still run loops while the process ends.
+struct Sessions {
+  std::mutex mutex;  // guards the list, and every session's pool
+  std::set<const Session::State*> all;
 
-// The pool in use. It starts with the first loop that is worth sharing out, and one that set_threads replaced
-// ends with the last loop that runs on it.
-struct Process {
-  std::atomic<int> threads{all_cores()};
-  std::mutex mutex;
-  std::shared_ptr<Pool> pool;
+  static Sessions& instance() {
+    static Sessions* sessions = [] {
+      auto* made = new Sessions;
+      pthread_atfork([] { instance().mutex.lock(); }, [] { instance().mutex.unlock(); },
+                     [] {
+                       for (const Session::State* state : instance().all)
+                         new (&state->pool_) std::shared_ptr<ThreadPool>();
+                       instance().mutex.unlock();
+                     });
+      return made;
+    }();
+    return *sessions;
+  }
+
+  std::shared_ptr<ThreadPool> pool_of(const Session::State& state) {
+    const std::lock_guard lock(mutex);
+    if (state.pool_ == nullptr) state.pool_ = std::make_shared<ThreadPool>(state);
+    return state.pool_;
+  }
 };
 
-// Never destroyed: threads of the user's may still run loops while the process ends.
-Process& process() {
-  static Process* instance = [] {
-    auto* made = new Process;
-    // A forked child has the caller's thread alone: it gets a pool of its own, and forgets the parent's.
-    pthread_atfork([] { process().mutex.lock(); }, [] { process().mutex.unlock(); },
-                   [] {
-                     new (&process().pool) std::shared_ptr<Pool>();
-                     Pool::of_this_worker = nullptr;
-                     process().mutex.unlock();
-                   });
-    return made;
-  }();
-  return *instance;
+namespace {
+
+constexpr int kMostThreads = 4096;
+
+// Those that the process may use, which are fewer than the machine has in many a container.
+int all_cores() {
+  cpu_set_t allowed;
+  const int cores = sched_getaffinity(0, sizeof allowed, &allowed) == 0
+                        ? CPU_COUNT(&allowed)
+                        : static_cast<int>(std::thread::hardware_concurrency());
+  return std::clamp(cores, 1, kMostThreads);
 }
 
-std::shared_ptr<Pool> pool_in_use() {
-  const std::lock_guard lock(process().mutex);
-  if (process().pool == nullptr) process().pool = std::make_shared<Pool>(process().threads.load());
-  return process().pool;
+int checked(int threads) {
+  if (threads > kMostThreads)
+    throw std::invalid_argument(fmt::format("{} threads; at most {} are possible", threads, kMostThreads));
+  return threads > 0 ? threads : all_cores();
+}
+
+const std::shared_ptr<const Session::State>& usual_session() {
+  static const auto* usual = new std::shared_ptr<const Session::State>(new Session::State(0));
+  return *usual;
 }
 
 }  // namespace
 
-void set_threads(int threads) {
-  if (threads > kMostThreads)
-    throw std::invalid_argument(fmt::format("{} threads; at most {} are possible", threads, kMostThreads));
-  const int wanted = threads > 0 ? threads : all_cores();
-  std::shared_ptr<Pool> before;  // ends outside of the lock, if nobody uses it
-  const std::lock_guard lock(process().mutex);
-  if (wanted == process().threads) return;
-  process().threads = wanted;
-  before.swap(process().pool);
+Session::State::State(int count) : threads(checked(count)) {
+  Sessions& sessions = Sessions::instance();
+  const std::lock_guard lock(sessions.mutex);
+  sessions.all.insert(this);
+}
+
+Session::State::~State() {
+  Sessions& sessions = Sessions::instance();
+  const std::lock_guard lock(sessions.mutex);
+  sessions.all.erase(this);
+}
+
+std::shared_ptr<ThreadPool> Session::State::pool() const {
+  return Sessions::instance().pool_of(*this);
+}
+
+const Session::State& current_session() {
+  return current != nullptr ? *current : *usual_session();
+}
+
+Session::Session() : state_(usual_session()) {}
+
+int Session::threads() const {
+  return state_->threads;
+}
+std::string Session::remark() const {
+  return state_->remark;
+}
+
+Session Session::current() {
+  return Session(current_session().shared_from_this());
+}
+
+Session::Use::Use(const Session& session) : before_(std::exchange(filigree::current, &session.state())) {}
+
+Session::Use::~Use() {
+  filigree::current = static_cast<const State*>(before_);
 }
 
 int threads() {
-  return process().threads.load(std::memory_order_relaxed);
+  return current_session().threads;
 }
 
 void parallel_for(std::size_t count, std::size_t grain,
@@ -240,9 +285,7 @@ void parallel_for(std::size_t count, std::size_t grain,
   grain = std::max<std::size_t>(1, grain);
   if (count <= grain || threads() == 1) return body(0, count);
   Loop loop(count, grain, body);
-  // A loop within a loop stays on the pool of the outer one, which is kept by whoever opened it.
-  if (Pool* own = Pool::of_this_worker) return own->run(loop);
-  pool_in_use()->run(loop);
+  current_session().pool()->run(loop);
 }
 
 void parallel_workers(const std::function<void(int)>& body) {

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops on the process's one thread pool. Exceptions of workers are rethrown to the caller.
+// Parallel loops on the threads of the caller's session (see session.h). Exceptions of workers are rethrown
+// to the caller.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 
-#include "filigree/vocabulary.h"
-
 namespace filigree {
 
-// How many threads loops that begin from here on use; 0 means every core the process may use, 4096 is the
-// most. Loops that are running keep the threads they have, so any thread may call this at any time. The
-// threads start with the first loop that is worth sharing out, which throws if they cannot be had; a forked
-// child gets its own, but must not go back into a loop that it was forked from.
-FILIGREE_PUBLIC void set_threads(int threads);
-FILIGREE_PUBLIC int threads();
+int threads();  // of the calling thread's session
 
 // Calls body(begin, end) on disjoint ranges that cover [0, count); ranges hold about `grain` items.
 void parallel_for(std::size_t count, std::size_t grain,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the parallel loops.
 #include "base/parallel.h"
+#include "base/test_threads.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -79,45 +80,78 @@ TEST(ParallelLoops, RunWithinOneAnother) {
   set_threads(0);
 }
 
-TEST(ParallelLoops, RunOnManyThreadsWhileTheirNumberChanges) {
+TEST(Session, RunsLoopsOfSessionsOfDifferentSizesSideBySide) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int c = 1; c <= 4; ++c)
+    callers.emplace_back([&wrong, c] {
+      for (int round = 0; round < 100; ++round) {
+        const Session session({.threads = c + round % 2});
+        const Session::Use use(session);
+        if (nested_sum(500) != 124'750u || threads() != c + round % 2) ++wrong;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Session, IsSharedByManyThreads) {
+  const Session session({.threads = 3});
   std::atomic<int> wrong{0};
   std::vector<std::thread> callers;
   for (int c = 0; c < 4; ++c)
     callers.emplace_back([&] {
+      const Session::Use use(session);
       for (int round = 0; round < 100; ++round)
         if (nested_sum(500) != 124'750u) ++wrong;
     });
-  for (int round = 0; round < 100; ++round) {
-    set_threads(1 + round % 5);
-    std::this_thread::yield();
-  }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(wrong, 0);
-  set_threads(0);
 }
 
-TEST(ParallelWorkers, CallsEachWorkerOnceWhileTheirNumberChanges) {
-  std::atomic<bool> stop{false};
-  std::thread changing([&] {
-    for (int round = 0; !stop; ++round) set_threads(1 + round % 4);
-  });
-  for (int round = 0; round < 2000; ++round) {
-    std::atomic<int> called{0}, sum{0};
-    const int most = 4;
-    std::atomic<int> highest{0};
-    parallel_workers(most, [&](int worker) {
-      ++called;
-      sum += worker;
-      int before = highest;
-      while (before < worker && !highest.compare_exchange_weak(before, worker)) {
+TEST(Session, IsThatOfTheCallerInItsLoopsAndNobodyElses) {
+  const int usual = threads();
+  const Session outer({.threads = 3});
+  const Session::Use use(outer);
+  std::atomic<int> wrong{0};
+  parallel_for(100, 1, [&](std::size_t, std::size_t) { wrong += threads() != 3; });
+  {
+    const Session inner({.threads = 2});
+    const Session::Use within(inner);
+    parallel_for(100, 1, [&](std::size_t, std::size_t) { wrong += threads() != 2; });
+  }
+  EXPECT_EQ(threads(), 3);
+  EXPECT_EQ(wrong, 0);
+  int elsewhere = 0;
+  std::thread([&] { elsewhere = threads(); }).join();
+  EXPECT_EQ(elsewhere, usual);
+  EXPECT_EQ(Session::current().threads(), 3);
+  EXPECT_EQ(Session().threads(), usual);
+}
+
+TEST(ParallelWorkers, CallsEachWorkerOnceFromManyThreads) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 3; ++c)
+    callers.emplace_back([&wrong, c] {
+      const Session session({.threads = 2 + c});
+      const Session::Use use(session);
+      for (int round = 0; round < 700; ++round) {
+        std::atomic<int> called{0}, sum{0};
+        std::atomic<int> highest{0};
+        parallel_workers(4, [&](int worker) {
+          ++called;
+          sum += worker;
+          int before = highest;
+          while (before < worker && !highest.compare_exchange_weak(before, worker)) {
+          }
+        });
+        // Workers 0 … highest, each once.
+        wrong += called != highest + 1 || sum != highest * (highest + 1) / 2 || highest > 1 + c;
       }
     });
-    ASSERT_EQ(called, highest + 1);  // workers 0 … highest, each once
-    ASSERT_EQ(sum, highest * (highest + 1) / 2);
-  }
-  stop = true;
-  changing.join();
-  set_threads(0);
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(ParallelLoops, GoOnInAForkedChild) {
@@ -136,8 +170,8 @@ TEST(ParallelLoops, GoOnInAForkedChild) {
   set_threads(0);
 }
 
-TEST(SetThreads, RefusesWhatNoMachineHas) {
-  EXPECT_THROW(set_threads(1 << 30), std::invalid_argument);
+TEST(Session, RefusesThreadsThatNoMachineHas) {
+  EXPECT_THROW(Session({.threads = 1 << 30}), std::invalid_argument);
   EXPECT_GE(threads(), 1);
 }
 

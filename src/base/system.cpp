@@ -7,6 +7,8 @@
 #include <chrono>
 #include <fstream>
 
+#include "filigree/version.h"
+
 namespace filigree {
 
 std::string processor_name() {
@@ -36,6 +38,10 @@ std::uint64_t memory_limit_or_usual(std::uint64_t limit) {
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string version() {
+  return FILIGREE_VERSION;
 }
 
 }  // namespace filigree

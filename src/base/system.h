@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <string>
 
-#include "filigree/vocabulary.h"
+#include "filigree/runtime.h"
 
 namespace filigree {
 
-FILIGREE_PUBLIC std::string processor_name();  // "Intel(R) Xeon(R) …" or "unknown processor"
-std::uint64_t peak_memory_bytes();             // largest resident size of this process so far
-std::uint64_t physical_memory_bytes();         // of the machine
-double seconds_now();                          // a steady clock, for differences
+std::uint64_t peak_memory_bytes();      // largest resident size of this process so far
+std::uint64_t physical_memory_bytes();  // of the machine
+double seconds_now();                   // a steady clock, for differences
 
 // A limit that was given, or if it is 0 the usual one: three quarters of the machine's memory.
 std::uint64_t memory_limit_or_usual(std::uint64_t limit);

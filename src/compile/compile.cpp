@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -16,12 +17,6 @@ namespace filigree {
 namespace {
 
 constexpr double kRounding = std::numeric_limits<float>::epsilon() / 2;  // of one float operation, relative
-
-Offset count_connections(const std::vector<Layer>& layers) {
-  Offset sum = 0;
-  for (const Layer& layer : layers) sum += layer.weights.nnz();
-  return sum;
-}
 
 // Keeps the columns that `place` maps to 0 or above and renumbers them; rows that `keep_row` marks.
 CsrMatrix select(const CsrMatrix& m, const std::vector<char>& keep_row, const std::vector<Index>& place,
@@ -59,11 +54,21 @@ void compose(std::vector<Index>& map, const std::vector<Index>& then) {
     if (to >= 0) to = then[static_cast<std::size_t>(to)];
 }
 
-}  // namespace
-
-Offset CompiledNetwork::connections() const {
-  return count_connections(layers);
+// The maps of a network that was compiled before, followed by those of this compilation.
+PortMap compose(const PortMap& outer, PortMap inner) {
+  if (outer.empty()) return inner;
+  PortMap both = outer;
+  compose(both.input_of, inner.input_of);
+  for (std::size_t o = 0; o < both.output_of.size(); ++o) {
+    if (both.output_of[o] < 0) continue;
+    const auto at = static_cast<std::size_t>(both.output_of[o]);
+    both.output_constant[o] = inner.output_constant[at];
+    both.output_of[o] = inner.output_of[at];
+  }
+  return both;
 }
+
+}  // namespace
 
 LayerFacts facts_of(const Layer& layer, float input_cap) {
   LayerFacts facts;
@@ -90,79 +95,110 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
   return facts;
 }
 
-CompiledNetwork compile_network(const LayerSource& source, const Observer& observer,
-                                const LayerVisitor& visitor) {
+namespace {
+
+// Passes 1 and 2, while the layers stream by.
+class Streaming {
+ public:
+  Streaming(const LayerSource& source, const Observer& observer, const LayerVisitor& visitor)
+      : source_(source), observer_(observer), visitor_(visitor), sweep_(source.inputs()) {}
+
+  Compiled operator()(const Network& network) {
+    const Index layers = source_.layers();
+    const auto batch = static_cast<Index>(4 * threads());  // layers in memory at a time
+    for (Index l = 0; l < layers; l += batch) {
+      observer_.check_stop();
+      observer_.report("compile", l, layers, "layers");
+      step(l, static_cast<std::size_t>(std::min(batch, layers - l)));
+    }
+    observer_.report("compile", layers, layers, "layers");
+    const Offset removed = before_ - zeros_ - connections_of(layers_);
+    Network::Parts parts = network.parts();
+    parts.exits.clear();
+    PortMap ports{std::vector<Index>(static_cast<std::size_t>(source_.inputs())), sweep_.neuron(),
+                  sweep_.constant()};
+    std::iota(ports.input_of.begin(), ports.input_of.end(), 0);
+    parts.ports = compose(network.parts().ports, std::move(ports));
+    return {Network(parts.with(std::move(layers_), network.describe() + ", compiled")),
+            std::move(facts_),
+            {{"remove weights of zero", 0, zeros_},
+             {"merge duplicate neurons", sweep_.merged_neurons(), removed},
+             {"fold constant neurons", sweep_.constant_neurons(), 0}},
+            before_,
+            sweep_.biases_changed()};
+  }
+
+ private:
+  void step(Index l, std::size_t count) {
+    std::vector<LayerPointer> original(count);
+    std::vector<DistinctRows> distinct(count);
+    std::vector<LayerFacts> facts(count);
+    // Small networks are compiled sooner than threads start.
+    original[0] = source_.layer(l);
+    const std::size_t grain = task_items(count, count * static_cast<std::size_t>(original[0]->weights.nnz()));
+    parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        if (i > 0) original[i] = source_.layer(l + static_cast<Index>(i));
+        distinct[i] = find_distinct_rows(*original[i]);
+      }
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      const ActivationFunction& activation = original[i]->activation;
+      facts[i].input_cap = std::exchange(cap_before_, activation.saturates() ? activation.cap : kNoCap);
+    }
+    parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        facts[i] = facts_of(*original[i], facts[i].input_cap);
+        const DistinctRows* before = i > 0 ? &distinct[i - 1] : l > 0 ? &distinct_before_ : nullptr;
+        if (visitor_) visitor_(l + static_cast<Index>(i), *original[i], facts[i], distinct[i], before);
+      }
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      before_ += original[i]->weights.nnz();
+      zeros_ += std::ranges::count(original[i]->weights.value, 0.0f);
+      // A constant neuron is not at the cap, whatever the neurons that remain are.
+      if (std::ranges::any_of(sweep_.neuron(), [](Index n) { return n < 0; }))
+        facts[i].saturation_stays = false;
+      layers_.push_back(std::make_shared<const Layer>(sweep_.step(*original[i], distinct[i])));
+      facts_.push_back(facts[i]);
+    }
+    distinct_before_ = std::move(distinct[count - 1]);
+  }
+
+  const LayerSource& source_;
+  const Observer& observer_;
+  const LayerVisitor& visitor_;
+  MergeSweep sweep_;
+  std::vector<LayerPointer> layers_;
+  std::vector<LayerFacts> facts_;
+  DistinctRows distinct_before_;
+  float cap_before_ = kNoCap;
+  Offset before_ = 0, zeros_ = 0;  // connections; of those, that are stored, but carry nothing
+};
+
+}  // namespace
+
+Compiled compile_exactly(const Network& network, const Observer& observer, const LayerVisitor& visitor) {
+  const LayerSource& source = *network.parts().layers;
   if (source.mixes())
     fail("{}: the exact passes are for chains of layers, but a layer is a mixture of experts",
          source.describe());
-  CompiledNetwork network;
-  network.input_of.resize(static_cast<std::size_t>(source.inputs()));
-  std::iota(network.input_of.begin(), network.input_of.end(), 0);
-
-  MergeSweep sweep(source.inputs());
-  Offset zeros = 0;  // connections that are stored, but carry nothing
-  const Index layers = source.layers();
-  const auto batch = static_cast<Index>(4 * threads());  // layers in memory at a time
-  std::vector<Layer> original(static_cast<std::size_t>(batch));
-  std::vector<DistinctRows> distinct(static_cast<std::size_t>(batch));
-  DistinctRows before_batch;
-  std::vector<LayerFacts> facts(static_cast<std::size_t>(batch));
-  float cap_before = std::numeric_limits<float>::infinity();
-  for (Index l = 0; l < layers; l += batch) {
-    observer.check_stop();
-    observer.report("compile", l, layers, "layers");
-    const auto count = static_cast<std::size_t>(std::min(batch, layers - l));
-    // Small networks are compiled sooner than threads start.
-    original[0] = source.layer(l);
-    const std::size_t grain = task_items(count, count * static_cast<std::size_t>(original[0].weights.nnz()));
-    parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        if (i > 0) original[i] = source.layer(l + static_cast<Index>(i));
-        distinct[i] = find_distinct_rows(original[i]);
-      }
-    });
-    for (std::size_t i = 0; i < count; ++i) {
-      const float cap = original[i].activation.saturates() ? original[i].activation.cap : kNoCap;
-      facts[i].input_cap = cap_before;
-      cap_before = cap;
-    }
-    parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        facts[i] = facts_of(original[i], facts[i].input_cap);
-        const DistinctRows* before = i > 0 ? &distinct[i - 1] : l > 0 ? &before_batch : nullptr;
-        if (visitor) visitor(l + static_cast<Index>(i), original[i], facts[i], distinct[i], before);
-      }
-    });
-    for (std::size_t i = 0; i < count; ++i) {
-      network.original_connections += original[i].weights.nnz();
-      zeros += std::ranges::count(original[i].weights.value, 0.0f);
-      // A constant neuron is not at the cap, whatever the neurons that remain are.
-      if (std::ranges::any_of(sweep.neuron(), [](Index n) { return n < 0; }))
-        facts[i].saturation_stays = false;
-      network.layers.push_back(sweep.step(original[i], distinct[i]));
-      network.facts.push_back(facts[i]);
-    }
-    before_batch = std::move(distinct[count - 1]);
+  Compiled compiled = Streaming(source, observer, visitor)(network);
+  for (const auto pass : {drop_unread_neurons, merge_alike_inputs}) {
+    PassResult result = pass(compiled.network);
+    compiled.network = std::move(result.network);
+    compiled.passes.push_back(std::move(result.report));
   }
-  observer.report("compile", layers, layers, "layers");
-  network.output_of = sweep.neuron();
-  network.output_constant = sweep.constant();
-  network.biases_changed = sweep.biases_changed();
-  const Offset removed = network.original_connections - zeros - network.connections();
-  network.passes.push_back({"remove weights of zero", 0, zeros});
-  network.passes.push_back({"merge duplicate neurons", sweep.merged_neurons(), removed});
-  network.passes.push_back({"fold constant neurons", sweep.constant_neurons(), 0});
-  network.passes.push_back(drop_unread_neurons(network));
-  network.passes.push_back(merge_alike_inputs(network));
-  return network;
+  return compiled;
 }
 
-PassReport drop_unread_neurons(CompiledNetwork& network) {
-  PassReport report{"drop unread neurons", 0, network.connections()};
-  const std::size_t depth = network.layers.size();
-  std::vector<char> keep(static_cast<std::size_t>(network.layers.back().outputs()), 1);
-  for (std::size_t l = depth; l-- > 0;) {
-    Layer& layer = network.layers[l];
+PassResult drop_unread_neurons(const Network& network) {
+  std::vector<LayerPointer> layers = all_layers(network);
+  Network::Parts parts = network.parts();
+  CompilePass report{"drop unread neurons", 0, connections_of(layers)};
+  std::vector<char> keep(static_cast<std::size_t>(layers.back()->outputs()), 1);
+  for (std::size_t l = layers.size(); l-- > 0;) {
+    const Layer& layer = *layers[l];
     const CsrView w = layer.weights.view();
     std::vector<char> read(static_cast<std::size_t>(layer.inputs()), 0);
     for (Index r = 0; r < layer.outputs(); ++r)
@@ -173,37 +209,47 @@ PassReport drop_unread_neurons(CompiledNetwork& network) {
     if (!all_kept || !all_read) {
       Index inputs = 0;
       const auto place = renumber(read, inputs);
-      report.neurons += std::ranges::count(keep, 0);
+      report.neurons_removed += std::ranges::count(keep, 0);
       std::vector<float> bias;
       for (std::size_t r = 0; r < keep.size(); ++r)
         if (keep[r]) bias.push_back(layer.bias[r]);
-      layer.weights = select(layer.weights, keep, place, inputs);
-      layer.bias = std::move(bias);
-      if (l == 0) compose(network.input_of, place);
+      if (l == 0) compose(parts.ports.input_of, place);
+      layers[l] = std::make_shared<const Layer>(
+          Layer{select(layer.weights, keep, place, inputs), std::move(bias), layer.activation});
     }
     keep = std::move(read);
   }
-  report.connections -= network.connections();
-  return report;
+  report.connections_removed -= connections_of(layers);
+  return {Network(parts.with(std::move(layers), network.describe())), std::move(report)};
 }
 
-PassReport merge_alike_inputs(CompiledNetwork& network) {
-  Layer& first = network.layers.front();
-  PassReport report{"add up inputs that are read alike", first.inputs(), first.weights.nnz()};
+PassResult merge_alike_inputs(const Network& network) {
+  std::vector<LayerPointer> layers = all_layers(network);
+  Network::Parts parts = network.parts();
+  const Layer& first = *layers.front();
+  CompilePass report{"add up inputs that are read alike", first.inputs(), first.weights.nnz()};
   // A column of the first layer as a row of a layer without biases: equal rows are alike inputs.
   Layer columns;
   columns.weights = transpose(first.weights.view());
   columns.bias.assign(static_cast<std::size_t>(columns.outputs()), 0.0f);
   const DistinctRows distinct = find_distinct_rows(columns);
-  std::vector<char> all_rows(static_cast<std::size_t>(first.outputs()), 1);
+  const std::vector<char> all_rows(static_cast<std::size_t>(first.outputs()), 1);
   std::vector<Index> place(static_cast<std::size_t>(first.inputs()), -1);
   for (std::size_t kind = 0; kind < distinct.first.size(); ++kind)
     place[static_cast<std::size_t>(distinct.first[kind])] = static_cast<Index>(kind);
-  first.weights = select(first.weights, all_rows, place, static_cast<Index>(distinct.first.size()));
-  compose(network.input_of, distinct.kind_of);
-  report.neurons -= first.inputs();
-  report.connections -= first.weights.nnz();
-  return report;
+  compose(parts.ports.input_of, distinct.kind_of);
+  Layer fewer{select(first.weights, all_rows, place, static_cast<Index>(distinct.first.size())), first.bias,
+              first.activation};
+  report.neurons_removed -= fewer.inputs();
+  report.connections_removed -= fewer.weights.nnz();
+  layers.front() = std::make_shared<const Layer>(std::move(fewer));
+  return {Network(parts.with(std::move(layers), network.describe())), std::move(report)};
+}
+
+CompileResult compile_network(const Network& network, const Observer& observer) {
+  Compiled compiled = compile_exactly(network, observer);
+  const Offset after = connections_of(all_layers(compiled.network));
+  return {std::move(compiled.network), std::move(compiled.passes), compiled.connections_before, after};
 }
 
 }  // namespace filigree

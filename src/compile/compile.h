@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "compile/merge_neurons.h"
-#include "network/layer_source.h"
+#include "filigree/plan.h"
+#include "network/network.h"
 
 namespace filigree {
-
-struct PassReport {
-  std::string pass;
-  Offset neurons = 0;      // removed
-  Offset connections = 0;  // removed
-};
 
 // What the executor may rely on about a layer of the original network.
 struct LayerFacts {
@@ -28,17 +23,13 @@ struct LayerFacts {
 };
 LayerFacts facts_of(const Layer& layer, float input_cap);
 
-struct CompiledNetwork {
-  std::vector<Layer> layers;
-  std::vector<LayerFacts> facts;       // of the original layers
-  std::vector<Index> input_of;         // per original input: the input of layers[0] it is added to, or -1
-  std::vector<Index> output_of;        // per original output: its neuron in layers.back(), or -1
-  std::vector<float> output_constant;  // where output_of is -1
-  std::vector<PassReport> passes;
-  Offset original_connections = 0;
+// A network and what was found out on the way to it.
+struct Compiled {
+  Network network;                // with maps from the outer inputs and to the outer outputs
+  std::vector<LayerFacts> facts;  // of the original layers
+  std::vector<CompilePass> passes;
+  Offset connections_before = 0;
   bool biases_changed = false;  // constants other than zero were folded
-
-  Offset connections() const;
 };
 
 // Sees each original layer l with its facts, its distinct rows and those of the layer before (null for the
@@ -46,14 +37,22 @@ struct CompiledNetwork {
 using LayerVisitor = std::function<void(Index l, const Layer& layer, const LayerFacts& facts,
                                         const DistinctRows& distinct, const DistinctRows* before)>;
 
-// Asks for each layer once, several at a time; layers come in order to the passes.
-CompiledNetwork compile_network(const LayerSource& source, const Observer& observer,
-                                const LayerVisitor& visitor = {});
+// All passes in order. Asks for each layer once, several at a time; layers come in order to the passes. Exits
+// are left out; mixtures are an Error. Maps of a network that was compiled before are followed by the new
+// ones.
+Compiled compile_exactly(const Network& network, const Observer& observer = {},
+                         const LayerVisitor& visitor = {});
+
+// Of a pass that goes from network to network; layers it does not change are shared.
+struct PassResult {
+  Network network;
+  CompilePass report;
+};
 
 // Pass 3: neurons that no later layer reads, and what only they read. The outputs are all read.
-PassReport drop_unread_neurons(CompiledNetwork& network);
+PassResult drop_unread_neurons(const Network& network);
 
 // Pass 4: inputs that every reader treats alike (same weight everywhere) are added up before the first layer.
-PassReport merge_alike_inputs(CompiledNetwork& network);
+PassResult merge_alike_inputs(const Network& network);
 
 }  // namespace filigree

@@ -33,14 +33,14 @@ CsrMatrix expand_inputs(const CsrMatrix& weights, const std::vector<Index>& inpu
   return wide;
 }
 
-Layer expand_outputs(const Layer& last, const Model& model) {
+Layer expand_outputs(const Layer& last, const PortMap& ports) {
   Layer wide = last;
   wide.weights = {};
   wide.bias.clear();
   wide.weights.cols = last.inputs();
-  wide.weights.rows = static_cast<Index>(model.output_of.size());
-  for (std::size_t o = 0; o < model.output_of.size(); ++o) {
-    const Index neuron = model.output_of[o];
+  wide.weights.rows = static_cast<Index>(ports.output_of.size());
+  for (std::size_t o = 0; o < ports.output_of.size(); ++o) {
+    const Index neuron = ports.output_of[o];
     if (neuron >= 0) {
       const auto columns = last.weights.view().row_columns(neuron);
       const auto values = last.weights.view().row_values(neuron);
@@ -48,7 +48,7 @@ Layer expand_outputs(const Layer& last, const Model& model) {
       wide.weights.value.insert(wide.weights.value.end(), values.begin(), values.end());
       wide.bias.push_back(last.bias[static_cast<std::size_t>(neuron)]);
     } else {
-      wide.bias.push_back(last.activation.inverse(model.output_constant[o]));
+      wide.bias.push_back(last.activation.inverse(ports.output_constant[o]));
     }
     wide.weights.row_begin.push_back(wide.weights.nnz());
   }
@@ -57,15 +57,17 @@ Layer expand_outputs(const Layer& last, const Model& model) {
 
 }  // namespace
 
-Model expanded(const Model& model) {
-  if (model.input_of.empty()) return model;
-  Model wide = model;
-  wide.layers.front().weights = expand_inputs(model.layers.front().weights, model.input_of);
-  wide.layers.back() = expand_outputs(wide.layers.back(), model);
-  wide.input_of.clear();
-  wide.output_of.clear();
-  wide.output_constant.clear();
-  return wide;
+Network expanded(const Network& network) {
+  const PortMap& ports = network.parts().ports;
+  if (ports.empty()) return network;
+  std::vector<LayerPointer> layers = all_layers(network);
+  Layer first = *layers.front();
+  first.weights = expand_inputs(first.weights, ports.input_of);
+  layers.front() = std::make_shared<const Layer>(std::move(first));
+  layers.back() = std::make_shared<const Layer>(expand_outputs(*layers.back(), ports));
+  Network::Parts parts = network.parts();
+  parts.ports = {};
+  return Network(parts.with(std::move(layers), network.describe()));
 }
 
 }  // namespace filigree

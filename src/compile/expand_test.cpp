@@ -9,6 +9,7 @@
 #include "compile/compile.h"
 #include "compile/export_cpp.h"
 #include "infer/reference.h"
+#include "network/test_networks.h"
 #include "sparse/test_errors.h"
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
@@ -31,22 +32,16 @@ std::vector<Layer> random_layers(std::uint64_t seed, Activation last) {
   return layers;
 }
 
-Model compiled_model(const std::vector<Layer>& layers) {
-  CompiledNetwork compiled = compile_network(MemoryLayers(layers), {});
-  return {compiled.layers, compiled.input_of, compiled.output_of, compiled.output_constant};
-}
-
 TEST(Expanded, ComputesWhatTheNetworkDidBeforeItWasCompiled) {
   rc::check([] {
     const auto last = *rc::gen::element(Activation::identity, Activation::relu, Activation::sigmoid,
                                         Activation::tanh, Activation::leaky_relu, Activation::softplus);
     const std::vector<Layer> layers = random_layers(*rc::gen::arbitrary<std::uint32_t>(), last);
-    const Model model = compiled_model(layers);
-    const Model wide = expanded(model);
-    RC_ASSERT(wide.input_of.empty());
-    RC_ASSERT(wide.inputs() == 6u);
-    RC_ASSERT(wide.outputs() == 5u);
-    for (const Layer& layer : wide.layers) {
+    const Network wide = expanded(compile_network(in_memory(layers)).network);
+    RC_ASSERT(!wide.compiled());
+    RC_ASSERT(wide.inputs() == 6);
+    RC_ASSERT(wide.outputs() == 5);
+    for (const Layer& layer : copied_layers(wide)) {
       validate(layer, "expanded");
       if (layer.inputs() == 0 || layer.outputs() == 0) return;  // nothing but constants is left
     }
@@ -56,34 +51,32 @@ TEST(Expanded, ComputesWhatTheNetworkDidBeforeItWasCompiled) {
     const InputRows rows = full_rows(6, values);
     const std::vector<Index> all{0, 1, 2, 3};
     const std::vector<double> before = reference_outputs(MemoryLayers(layers), rows, all, {});
-    const std::vector<double> after = reference_outputs(MemoryLayers(wide.layers), rows, all, {});
+    const std::vector<double> after = reference_outputs(*wide.parts().layers, rows, all, {});
     for (std::size_t i = 0; i < before.size(); ++i)
       RC_ASSERT(std::abs(before[i] - after[i]) < 1e-5 * (1 + std::abs(before[i])));
   });
 }
 
 TEST(Expanded, LeavesOtherModelsAsTheyAre) {
-  const Model model{random_layers(1, Activation::identity), {}, {}, {}};
-  EXPECT_EQ(expanded(model).layers, model.layers);
+  const std::vector<Layer> layers = random_layers(1, Activation::identity);
+  EXPECT_EQ(copied_layers(expanded(in_memory(layers))), layers);
 }
 
 TEST(ExportCpp, WritesSmallLayersStraightAndLargeOnesByInput) {
-  Model model;
-  model.layers = {{random_csr(300, 100, 0.9, 1), std::vector<float>(300, 0.5f)},
-                  {random_csr(100, 300, 0.1, 2), std::vector<float>(100, 0.5f)},
-                  {random_csr(10, 100, 0.05, 3), std::vector<float>(10, 0.5f)}};
-  const ExportedCode code = export_cpp(model, "f", "f.cpp", "A network");
+  std::vector<Layer> layers = {{random_csr(300, 100, 0.9, 1), std::vector<float>(300, 0.5f)},
+                               {random_csr(100, 300, 0.1, 2), std::vector<float>(100, 0.5f)},
+                               {random_csr(10, 100, 0.05, 3), std::vector<float>(10, 0.5f)}};
+  const ExportedCode code = export_cpp(in_memory(layers), "f", "f.cpp", "A network");
   EXPECT_EQ(code.forms, (std::vector{CodeForm::matrix, CodeForm::straight, CodeForm::straight}));
   EXPECT_NE(code.source.find("extern \"C\" void f(const float* inputs, float* outputs)"), std::string::npos);
   EXPECT_NE(code.test.find("#include \"f.cpp\""), std::string::npos);
-  model.layers[1].weights = random_csr(100, 300, 0.3, 2);
-  EXPECT_EQ(export_cpp(model, "f", "f.cpp", "A network").forms[1], CodeForm::lists);
+  layers[1].weights = random_csr(100, 300, 0.3, 2);
+  EXPECT_EQ(export_cpp(in_memory(layers), "f", "f.cpp", "A network").forms[1], CodeForm::lists);
 }
 
 TEST(ExportCpp, RefusesWhatNoCompilerWouldTake) {
-  Model model;
-  model.layers = {{random_csr(2400, 2400, 1.0, 1), std::vector<float>(2400, 0.0f)}};
-  EXPECT_NE(error_of([&] { export_cpp(model, "f", "f.cpp", "A network"); }).find("are the most"),
+  const Network network = in_memory({{random_csr(2400, 2400, 1.0, 1), std::vector<float>(2400, 0.0f)}});
+  EXPECT_NE(error_of([&] { export_cpp(network, "f", "f.cpp", "A network"); }).find("are the most"),
             std::string::npos);
 }
 

@@ -34,32 +34,28 @@ std::string literal(float v) {
   return text + "f";
 }
 
-float value_for(const std::vector<float>& values, std::size_t i, float standard) {
-  return values.empty() ? standard : values.size() == 1 ? values[0] : values[i];
-}
-
 // How many deviations zero is from the mean of an input.
-double distance_of_zero(const Model& model, std::size_t i) {
-  return std::fabs(double{value_for(model.input_mean, i, 0)} * value_for(model.input_scale, i, 1));
+double distance_of_zero(const InputScaling& scaling, std::size_t i) {
+  return std::fabs(double{scaling.mean_of(i)} * scaling.scale_of(i));
 }
 
 // Scaling can be part of the first layer unless a mean is so large that little would be left of its
 // difference to the inputs.
-bool scaling_folds(const Model& model) {
+bool folds_into_weights(const InputScaling& scaling, std::size_t inputs) {
   constexpr double kFar = 100;
-  for (std::size_t i = 0; i < model.inputs(); ++i)
-    if (!(distance_of_zero(model, i) <= kFar)) return false;
+  for (std::size_t i = 0; i < inputs; ++i)
+    if (!(distance_of_zero(scaling, i) <= kFar)) return false;
   return true;
 }
 
-void fold_scaling(const Model& model, Layer& first) {
+void fold_scaling(const InputScaling& scaling, Layer& first) {
   for (Index r = 0; r < first.outputs(); ++r) {
     double bias = first.bias[static_cast<std::size_t>(r)];
     for (auto e = static_cast<std::size_t>(first.weights.row_begin[static_cast<std::size_t>(r)]);
          e < static_cast<std::size_t>(first.weights.row_begin[static_cast<std::size_t>(r) + 1]); ++e) {
       const auto c = static_cast<std::size_t>(first.weights.column[e]);
-      const double scaled = double{first.weights.value[e]} * value_for(model.input_scale, c, 1);
-      bias -= scaled * value_for(model.input_mean, c, 0);
+      const double scaled = double{first.weights.value[e]} * scaling.scale_of(c);
+      bias -= scaled * scaling.mean_of(c);
       first.weights.value[e] = static_cast<float>(scaled);
     }
     first.bias[static_cast<std::size_t>(r)] = static_cast<float>(bias);
@@ -180,18 +176,19 @@ void write_by_input(std::string& code, const Layer& layer, std::size_t l, CodeFo
 }
 
 // The mean and the scale of each input.
-void write_scaling(std::string& code, const Model& model) {
+void write_scaling(std::string& code, const InputScaling& scaling, std::size_t inputs) {
   std::vector<float> mean, scale;
-  for (std::size_t i = 0; i < model.inputs(); ++i) {
-    mean.push_back(value_for(model.input_mean, i, 0));
-    scale.push_back(value_for(model.input_scale, i, 1));
+  for (std::size_t i = 0; i < inputs; ++i) {
+    mean.push_back(scaling.mean_of(i));
+    scale.push_back(scaling.scale_of(i));
   }
   write_floats(code, "mean", mean);
   write_floats(code, "scale", scale);
 }
 
-std::vector<double> forward(const std::vector<Layer>& layers, std::vector<double> x) {
-  for (const Layer& layer : layers) {
+std::vector<double> forward(const std::vector<LayerPointer>& layers, std::vector<double> x) {
+  for (const LayerPointer& pointer : layers) {
+    const Layer& layer = *pointer;
     std::vector<double> y(layer.bias.begin(), layer.bias.end());
     for (Index r = 0; r < layer.outputs(); ++r) {
       const auto columns = layer.weights.view().row_columns(r);
@@ -205,21 +202,24 @@ std::vector<double> forward(const std::vector<Layer>& layers, std::vector<double
   return x;
 }
 
-// Rows around what the network was made for, and what the model itself, not the code, makes of them.
-std::string test_text(const Model& wide, const std::string& name, const std::string& source_name) {
+// Rows around what the network was made for, and what the network itself, not the code, makes of them.
+std::string test_text(const Network& wide, const std::string& name, const std::string& source_name) {
   constexpr double kNearby = 5;  // deviations
   Random random(1);
+  const InputScaling& scaling = wide.facts().scaling;
+  const std::vector<LayerPointer> layers = all_layers(wide);
+  const auto columns = static_cast<std::size_t>(wide.inputs());
   std::vector<float> inputs, expected;
   for (int row = 0; row < kTestRows; ++row) {
     std::vector<double> scaled;
-    for (std::size_t i = 0; i < wide.inputs(); ++i) {
-      const float scale = value_for(wide.input_scale, i, 1), mean = value_for(wide.input_mean, i, 0);
-      const bool zero = random.uniform() < 0.3 && distance_of_zero(wide, i) <= kNearby;  // as data have them
+    for (std::size_t i = 0; i < columns; ++i) {
+      const float scale = scaling.scale_of(i), mean = scaling.mean_of(i);
+      const bool zero = random.uniform() < 0.3 && distance_of_zero(scaling, i) <= kNearby;  // as data have
       const auto drawn = static_cast<float>(random.uniform(-1, 1));
       inputs.push_back(zero ? 0.0f : mean + (scale == 0 ? drawn : drawn / scale));
       scaled.push_back((double{inputs.back()} - mean) * scale);
     }
-    for (const double v : forward(wide.layers, scaled)) expected.push_back(static_cast<float>(v));
+    for (const double v : forward(layers, scaled)) expected.push_back(static_cast<float>(v));
   }
   std::string code = fmt::format(
       "// Compares {0} with the network it was written from: 0 if they agree.\n"
@@ -253,12 +253,15 @@ std::string test_text(const Model& wide, const std::string& name, const std::str
 
 }  // namespace
 
-ExportedCode export_cpp(const Model& model, const std::string& name, const std::string& source_name,
+ExportedCode export_cpp(const Network& network, const std::string& name, const std::string& source_name,
                         const std::string& description) {
-  const Model wide = expanded(model);
-  std::vector<Layer> layers = wide.layers;
-  const bool folds = scaling_folds(wide);
-  if (folds) fold_scaling(wide, layers.front());
+  const Network wide = expanded(network);
+  const InputScaling& scaling = wide.facts().scaling;
+  const auto inputs = static_cast<std::size_t>(wide.inputs());
+  std::vector<Layer> layers;
+  for (const LayerPointer& layer : all_layers(wide)) layers.push_back(*layer);
+  const bool folds = folds_into_weights(scaling, inputs);
+  if (folds) fold_scaling(scaling, layers.front());
   Offset connections = 0;
   Index widest = 1;
   for (const Layer& layer : layers) {
@@ -284,7 +287,7 @@ ExportedCode export_cpp(const Model& model, const std::string& name, const std::
       "inline float softplus(float v) {{ return (v > 0 ? v : 0) + std::log1p(std::exp(v > 0 ? -v : v)); "
       "}}\n\n",
       description, layers.front().inputs(), layers.back().outputs(), connections, name);
-  if (!folds) write_scaling(code, wide);
+  if (!folds) write_scaling(code, scaling, inputs);
   for (std::size_t l = 0; l < layers.size(); ++l) {
     result.forms.push_back(form_for(layers[l]));
     if (result.forms.back() == CodeForm::straight)

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "network/model_file.h"
+#include "network/network.h"
 
 namespace filigree {
 
@@ -25,7 +25,7 @@ struct ExportedCode {
 
 // Scaling of inputs becomes part of the first layer where that loses nothing. `source_name`: the file the
 // test includes.
-ExportedCode export_cpp(const Model& model, const std::string& name, const std::string& source_name,
+ExportedCode export_cpp(const Network& network, const std::string& name, const std::string& source_name,
                         const std::string& description);
 
 }  // namespace filigree

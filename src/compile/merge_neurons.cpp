@@ -48,10 +48,10 @@ class RowTable {
 
 DistinctRows find_distinct_rows(const Layer& layer) {
   DistinctRows distinct;
-  distinct.kind_of.resize(static_cast<std::size_t>(layer.outputs()));
+  distinct.kind_of.resize(static_cast<std::size_t>(layer.weights.rows));
   const CsrView w = layer.weights.view();
-  RowTable table(static_cast<std::size_t>(layer.outputs()) / 8);
-  for (Index r = 0; r < layer.outputs(); ++r) {
+  RowTable table(static_cast<std::size_t>(layer.weights.rows) / 8);
+  for (Index r = 0; r < layer.weights.rows; ++r) {
     const float bias = layer.bias[static_cast<std::size_t>(r)];
     const auto kind = static_cast<Index>(distinct.first.size());
     const Index found =

@@ -55,8 +55,8 @@ std::size_t ResidentPlan::bytes() const {
 }
 
 std::shared_ptr<const PlanLayer> StreamedPlan::layer(Index l) const {
-  const Layer layer = source_.layer(l);
-  return std::make_shared<PlanLayer>(make_plan_layer(layer, facts_of(layer, kNoCap)));
+  const LayerPointer layer = source_.layer(l);
+  return std::make_shared<PlanLayer>(make_plan_layer(*layer, facts_of(*layer, kNoCap)));
 }
 
 std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit,
@@ -80,20 +80,21 @@ std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t 
   return std::make_unique<ResidentPlan>(std::move(packed));
 }
 
-std::unique_ptr<ResidentPlan> plan_compiled(CompiledNetwork& network, const Observer& observer) {
-  const std::size_t layers = network.layers.size();
-  std::vector<std::shared_ptr<const PlanLayer>> packed(layers);
+std::unique_ptr<ResidentPlan> plan_compiled(std::vector<LayerPointer> layers,
+                                            std::span<const LayerFacts> facts, const Observer& observer) {
+  const std::size_t count = layers.size();
+  std::vector<std::shared_ptr<const PlanLayer>> packed(count);
   std::atomic<std::size_t> next{0};
-  const std::size_t tasks = static_cast<std::size_t>(network.connections()) / kTaskWork;
+  const std::size_t tasks = static_cast<std::size_t>(connections_of(layers)) / kTaskWork;
   parallel_workers(tasks, [&](int worker) {
-    for (std::size_t l = next++; l < layers; l = next++) {
+    for (std::size_t l = next++; l < count; l = next++) {
       observer.check_stop();
-      if (worker == 0) observer.report("pack", static_cast<double>(l), static_cast<double>(layers), "layers");
-      packed[l] = std::make_shared<PlanLayer>(make_plan_layer(network.layers[l], network.facts[l]));
-      network.layers[l].weights = CsrMatrix();
+      if (worker == 0) observer.report("pack", static_cast<double>(l), static_cast<double>(count), "layers");
+      packed[l] = std::make_shared<PlanLayer>(make_plan_layer(*layers[l], facts[l]));
+      layers[l].reset();
     }
   });
-  observer.report("pack", static_cast<double>(layers), static_cast<double>(layers), "layers");
+  observer.report("pack", static_cast<double>(count), static_cast<double>(count), "layers");
   return std::make_unique<ResidentPlan>(std::move(packed));
 }
 

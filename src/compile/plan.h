@@ -74,8 +74,9 @@ class StreamedPlan final : public PlanSource {
 std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit,
                                          const Observer& observer);
 
-// The compiled layers; frees each Layer of `network` once it is packed.
-std::unique_ptr<ResidentPlan> plan_compiled(CompiledNetwork& network, const Observer& observer);
+// The layers of a compiled network; each is let go of once it is packed. `facts` are those of the originals.
+std::unique_ptr<ResidentPlan> plan_compiled(std::vector<LayerPointer> layers,
+                                            std::span<const LayerFacts> facts, const Observer& observer);
 
 // Each distinct neuron of an original layer once, adding its products in the original order: the same bits as
 // the original layer, for as many times less work as neurons repeat. `before` holds the distinct rows of the

@@ -16,6 +16,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/test_threads.h"
 
 namespace filigree {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "filigree/options.h"
+#include "filigree/scaling.h"
 
 namespace filigree {
 
@@ -25,19 +26,18 @@ struct DataRows {
   bool sparse() const { return !row_begin.empty(); }
 };
 
-// What a model remembers of the data that it was trained on: enough to see whether other data are the same
-// rows in the same columns, without the rows or the name of a file.
+// What a model remembers of the rows that it was trained on: enough to see whether other data are the same.
 struct DataOrigin {
-  std::vector<std::string> feature_names = {};  // of the columns, where the file names them
-  std::uint64_t all_rows = 0, train_rows = 0;   // hashes of rows in any order; 0: not known
+  std::uint64_t all_rows = 0, train_rows = 0;  // hashes of rows in any order; 0: not known
   bool operator==(const DataOrigin&) const = default;
 };
 
 struct Dataset {
   std::string name;  // "Fashion-MNIST"
   Index classes = 0;
-  DataRows train, test;                 // the same features; test may hold no rows
-  std::vector<Index> class_label = {};  // what the files call each class; empty: 0, 1, …
+  DataRows train, test;                         // the same features; test may hold no rows
+  std::vector<Index> class_label = {};          // what the files call each class; empty: 0, 1, …
+  std::vector<std::string> feature_names = {};  // of the columns, where the file names them
   DataOrigin origin = {};
   bool test_drawn = false;  // the test rows were drawn from the same file as the training rows
 };
@@ -47,13 +47,6 @@ Dataset load_dataset(const DataOptions& options, const Observer& observer);
 
 // The same source, with the names of its files from the root on: a run can then be resumed from anywhere.
 std::string absolute_source(const std::string& source);
-
-// What is done to each feature before the first layer: (x - mean) * scale. One value for all or one per
-// feature; both empty: nothing.
-struct InputScaling {
-  std::vector<float> mean, scale;
-  bool operator==(const InputScaling&) const = default;
-};
 
 // From the given rows; sparse rows stay as they are.
 //   standard: mean 0 and variance 1, one mean and scale for all pixels (bytes), one per column (floats;

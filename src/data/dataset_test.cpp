@@ -14,6 +14,7 @@
 #include <set>
 
 #include "base/parallel.h"
+#include "base/test_threads.h"
 #include "data/dataset_sources.h"
 #include "data/digits.h"
 #include "data/split.h"

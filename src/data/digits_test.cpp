@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/test_threads.h"
 
 namespace filigree {
 namespace {

@@ -130,7 +130,7 @@ Dataset load_csv(Names files, const DataOptions& options, const Observer& observ
     check_columns(train, test, files);
     set = assemble(files, train, &test, options);
   }
-  set.origin.feature_names = std::move(names);
+  set.feature_names = std::move(names);
   return set;
 }
 

@@ -32,8 +32,9 @@ class CudaArray {
       std::size_t free = 0, total = 0;
       cudaMemGetInfo(&free, &total);
       throw Error("CUDA: allocating " + std::to_string(size * sizeof(T)) +
-                  " bytes failed: " + cudaGetErrorString(error) + "; the device has " + std::to_string(free) +
-                  " of " + std::to_string(total) + " free: use less at a time, or --device cpu");
+                      " bytes failed: " + cudaGetErrorString(error) + "; the device has " +
+                      std::to_string(free) + " of " + std::to_string(total) + " free",
+                  "device");
     }
     data_ = static_cast<T*>(memory);
   }

@@ -10,8 +10,8 @@ struct AllReduce::Impl {};
 AllReduce::AllReduce(std::span<const int> devices) {
   if (devices.size() > 1)
     throw Error(
-        "training on several GPUs needs NCCL, and this program was built without: install it, build again, "
-        "or use --gpus 1");
+        "training on several GPUs needs NCCL, and this program was built without: install it and build again",
+        "gpus");
 }
 AllReduce::AllReduce(AllReduce&&) noexcept = default;
 AllReduce::~AllReduce() = default;

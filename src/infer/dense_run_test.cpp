@@ -9,8 +9,8 @@
 #include <mutex>
 #include <numeric>
 
-#include "base/parallel.h"
 #include "base/random.h"
+#include "base/test_threads.h"
 #include "infer/reference.h"
 #include "infer/row_run.h"
 #include "kernels/test_support.h"
@@ -52,7 +52,7 @@ std::vector<Index> all_of(Index count) {
 std::vector<float> run_all(const LayerSource& network, std::size_t rows, const MakeLoader& loader,
                            const Observer& observer = {}) {
   const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
-  const Index width = network.layer(network.layers() - 1).outputs();
+  const Index width = network.outputs();
   std::vector<float> outputs(rows * static_cast<std::size_t>(width), -7.0f);
   const std::vector<Index> all = all_of(width);
   const OutputMap map{all, {}};
@@ -75,11 +75,11 @@ std::vector<float> run_all(const LayerSource& network, std::size_t rows, const M
 }
 
 // The same rows, scaled, as the reference reads them.
-std::vector<float> scaled(std::vector<float> values, std::size_t width, const Affine& affine) {
+std::vector<float> scaled(std::vector<float> values, std::size_t width, const InputScaling& scaling) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t n = i % width;
-    if (!affine.mean.empty()) values[i] -= affine.mean[affine.mean.size() == 1 ? 0 : n];
-    if (!affine.scale.empty()) values[i] *= affine.scale[affine.scale.size() == 1 ? 0 : n];
+    if (!scaling.mean.empty()) values[i] -= scaling.mean[scaling.mean.size() == 1 ? 0 : n];
+    if (!scaling.scale.empty()) values[i] *= scaling.scale[scaling.scale.size() == 1 ? 0 : n];
   }
   return values;
 }
@@ -106,14 +106,15 @@ TEST(DenseRun, AgreesWithTheReferenceOnBytesFloatsAndSparseRows) {
   const InputMap map = same_inputs(19);
   const std::vector<float> mean{30}, scale{0.01f},
       means = scaled(std::vector<float>(19, 40), 19, {mean, scale});
-  for (const Affine& affine : {Affine{mean, scale}, Affine{means, scale}, Affine{{}, scale}, Affine{}}) {
+  using Scalings = std::vector<InputScaling>;
+  for (const InputScaling& scaling : Scalings{{mean, scale}, {means, scale}, {{}, scale}, {}}) {
     for (const std::size_t count : {1u, 31u, 32u, 33u, 300u}) {
       const Rows rows(count * 19);
-      const InputRows inputs = full_rows(19, scaled(rows.floats, 19, affine));
+      const InputRows inputs = full_rows(19, scaled(rows.floats, 19, scaling));
       const auto expected = reference_outputs(network, inputs, all_of(static_cast<Index>(count)), {});
-      const auto found = run_all(network, count, dense_loader(std::span(rows.bytes), affine, map));
+      const auto found = run_all(network, count, dense_loader(std::span(rows.bytes), scaling, map));
       expect_near(found, expected);
-      EXPECT_EQ(run_all(network, count, dense_loader(std::span(rows.floats), affine, map)), found);
+      EXPECT_EQ(run_all(network, count, dense_loader(std::span(rows.floats), scaling, map)), found);
       std::vector<Offset> row_begin{0};
       std::vector<Index> column;
       std::vector<float> value;
@@ -125,7 +126,7 @@ TEST(DenseRun, AgreesWithTheReferenceOnBytesFloatsAndSparseRows) {
         if (i % 19 == 18) row_begin.push_back(static_cast<Offset>(column.size()));
       }
       const SparseRowsView sparse{row_begin, column, value};
-      EXPECT_EQ(run_all(network, count, sparse_loader(sparse, affine, map)), found);
+      EXPECT_EQ(run_all(network, count, sparse_loader(sparse, scaling, map)), found);
     }
   }
 }
@@ -143,9 +144,10 @@ TEST(DenseRun, ScalesInputsBeforeItAddsThemUpAndLeavesOutTheUnread) {
   const std::vector<Index> column{0, 1, 2, 3, 0, 1, 2, 3};
   // (7-4)·2 + 10·((5-1)·2 + (6-3)·2) + 0.5, and nothing but the bias.
   const std::vector<float> expected{146.5f, 9, 0.5f, 9};
-  for (const MakeLoader& loader : {dense_loader(std::span(bytes), {mean, scale}, map),
-                                   dense_loader(std::span(floats), {mean, scale}, map),
-                                   sparse_loader({row_begin, column, floats}, {mean, scale}, map)}) {
+  const InputScaling scaling{mean, scale};
+  for (const MakeLoader& loader :
+       {dense_loader(std::span(bytes), scaling, map), dense_loader(std::span(floats), scaling, map),
+        sparse_loader({row_begin, column, floats}, scaling, map)}) {
     std::vector<float> outputs(4);
     run_dense(*plan, 2, loader, {output_of, constant}, outputs, {});
     EXPECT_EQ(outputs, expected);

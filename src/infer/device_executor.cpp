@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/session.h"
 
 namespace filigree {
 
@@ -92,20 +93,17 @@ std::vector<unsigned> DeviceExecutor::rows_that_fit(RunShape shape, const Device
         backend_.run_bytes(shape, options) + 2 * kBlock * input_bytes - one;  // further block
     const std::uint64_t free = device.free_memory > kSpare ? device.free_memory - kSpare : 0;
     if (free < one)
-      fail(
-          "device {} ({}) has {} of {} bytes free, but a run of {} rows takes {}: free some, or use --device "
-          "cpu",
-          d, device.name, device.free_memory, device.memory, kBlock, one + kSpare);
+      fail_for("device", "device {} ({}) has {} of {} bytes free, but a run of {} rows takes {}", d,
+               device.name, device.free_memory, device.memory, kBlock, one + kSpare);
     const std::uint64_t blocks = 1 + (free - one) / each;
     fitting.push_back(static_cast<unsigned>(std::min<std::uint64_t>(blocks, (1u << 30) / kBlock)) * kBlock);
   }
   return fitting;
 }
 
-std::string DeviceExecutor::describe() const {
-  const std::vector<DeviceFacts> facts = backend_.devices();
-  const std::string& name = facts[static_cast<std::size_t>(devices_.front())].name;
-  return devices_.size() == 1 ? name : fmt::format("{} × {}", devices_.size(), name);
+std::unique_ptr<DeviceExecutor> device_executor(const DeviceRunOptions& options) {
+  const std::vector<int>& devices = current_session().devices;
+  return devices.empty() ? nullptr : std::make_unique<DeviceExecutor>(*cuda_backend(), devices, options);
 }
 
 RunResult DeviceExecutor::run(const PlanSource& plan, const InputRows& inputs,

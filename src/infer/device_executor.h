@@ -38,8 +38,6 @@ class DeviceExecutor {
   void run_dense(const PlanSource& plan, std::size_t rows, const MakeLoader& make_loader,
                  const OutputMap& map, std::span<float> outputs, const Observer& observer);
 
-  std::string describe() const;  // "2 × Tesla T4"
-
  private:
   std::shared_ptr<const DeviceForm> form(const PlanSource& plan, Index l);
   RunShape shape_of(const PlanSource& plan, Index layers);
@@ -53,5 +51,8 @@ class DeviceExecutor {
   DeviceRunOptions options_;
   std::map<const PlanSource*, std::vector<std::shared_ptr<const DeviceForm>>> prepared_;
 };
+
+// Of the calling thread's session; null: the CPU.
+std::unique_ptr<DeviceExecutor> device_executor(const DeviceRunOptions& options = {});
 
 }  // namespace filigree

@@ -20,9 +20,9 @@ CategoryPlan challenge_plan(Index layers, bool compiled) {
   CategoryPlan plan;
   plan.ordered = plan_as_is(network, std::size_t{1} << 30, {});
   if (!compiled) return plan;
-  CompiledNetwork made = compile_network(network, {});
-  plan.input_of = made.input_of;
-  plan.compiled = plan_compiled(made, {});
+  const Compiled made = compile_exactly(radix_net(64, layers, 1));
+  plan.input_of = made.network.parts().ports.input_of;
+  plan.compiled = plan_compiled(all_layers(made.network), made.facts, {});
   plan.monotone = true;
   return plan;
 }
@@ -82,7 +82,6 @@ TEST(DeviceExecutor, SplitsRowsOverDevicesAndPasses) {
   DeviceExecutor device(*cuda_backend(), {0, 1});
   options.device = &device;
   expect_same(find_categories(plan, images, options, {}).run, expected.run);
-  EXPECT_EQ(device.describe(), "2 × emulated");
 }
 
 TEST(DeviceExecutor, SaysHowMuchMemoryIsMissing) {
@@ -115,7 +114,8 @@ TEST(DeviceExecutor, RunsEveryActivation) {
   for (Index i = 0; i < 30; ++i) inputs[static_cast<std::size_t>(i)] = i;
   const std::vector<float> constant{0, 7, 0, 0};
   const InputMap map(inputs, 30);
-  const MakeLoader loader = dense_loader(std::span<const float>(values), {}, map);
+  const InputScaling none;
+  const MakeLoader loader = dense_loader(std::span<const float>(values), none, map);
   std::vector<float> expected(75 * 4), found(75 * 4);
   run_dense(*plan, 75, loader, {outputs, constant}, expected, {});
   DeviceExecutor(*cuda_backend(), {0}).run_dense(*plan, 75, loader, {outputs, constant}, found, {});

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/parallel.h"
+#include "base/test_threads.h"
 #include "data/digits.h"
 #include "infer/categories.h"
 #include "infer/panel_store.h"
 #include "infer/reference.h"
 #include "network/challenge.h"
+#include "network/test_networks.h"
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
@@ -39,7 +40,7 @@ std::vector<Index> all_rows(const InputRows& inputs) {
 }
 
 // Layers of any sign in which some rows die and most do not, far from any edge of rounding.
-MemoryLayers random_network(Index width, int depth, float bias, std::uint64_t seed) {
+std::vector<Layer> random_layers(Index width, int depth, float bias, std::uint64_t seed) {
   std::vector<Layer> layers;
   for (int l = 0; l < depth; ++l) {
     CsrMatrix w = random_csr(width, width, 0.3, seed + static_cast<std::uint64_t>(l));
@@ -47,7 +48,11 @@ MemoryLayers random_network(Index width, int depth, float bias, std::uint64_t se
     layers.push_back(
         {std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), {Activation::relu, 6}});
   }
-  return MemoryLayers(std::move(layers));
+  return layers;
+}
+
+MemoryLayers random_network(Index width, int depth, float bias, std::uint64_t seed) {
+  return MemoryLayers(random_layers(width, depth, bias, seed));
 }
 
 struct Outputs {
@@ -82,7 +87,7 @@ TEST(Executor, KeepsRowOrderWhenRowsDieWhateverTheThreads) {
   const RadixNet recipe(256, 20, 3);
   std::vector<Layer> layers;
   for (Index l = 0; l < 20; ++l) {
-    layers.push_back(recipe.layer(l));
+    layers.push_back(*recipe.layer(l));
     std::ranges::fill(layers.back().bias, -0.2f);  // lets more rows live than the challenge's
   }
   const MemoryLayers network(std::move(layers));
@@ -111,7 +116,7 @@ TEST(Executor, AgreesWithTheReferenceWhateverTheActivation) {
   for (std::size_t a = 0; a < kActivationNames.size(); ++a) {
     for (const float bias : {0.0f, -0.05f}) {
       for (const float slope : {0.1f, -0.1f, 0.0f}) {
-        std::vector<Layer> layers = random_network(20, 5, bias, 3).all();
+        std::vector<Layer> layers = random_layers(20, 5, bias, 3);
         for (Layer& layer : layers) {
           layer.activation = {static_cast<Activation>(a), kNoCap, slope};
         }
@@ -218,10 +223,10 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
   }
 }
 
-CategoryPlan compiled_plan(const LayerSource& network) {
+CategoryPlan compiled_plan(const Network& network) {
   std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
-  CompiledNetwork compiled =
-      compile_network(network, {},
+  const Compiled compiled =
+      compile_exactly(network, {},
                       [&](Index l, const Layer& layer, const LayerFacts& facts, const DistinctRows& distinct,
                           const DistinctRows* before) {
                         ordered[static_cast<std::size_t>(l)] =
@@ -229,18 +234,18 @@ CategoryPlan compiled_plan(const LayerSource& network) {
                       });
   CategoryPlan plan;
   plan.monotone = true;
-  plan.input_of = compiled.input_of;
-  plan.compiled = plan_compiled(compiled, {});
+  plan.input_of = compiled.network.parts().ports.input_of;
+  plan.compiled = plan_compiled(all_layers(compiled.network), compiled.facts, {});
   plan.ordered = std::make_unique<ResidentPlan>(std::move(ordered));
   return plan;
 }
 
 TEST(Categories, CompiledAgreesWithPlainWithAndWithoutMergingRows) {
   for (const std::uint64_t seed : {1, 2, 3}) {
-    const RadixNet network(256, 40, seed);
+    const Network network = radix_net(256, 40, seed);
     const InputRows inputs = digit_images(2000, 16, seed, {});
     CategoryPlan plain;
-    plain.ordered = plan_as_is(network, std::size_t{1} << 30, {});
+    plain.ordered = plan_as_is(*network.parts().layers, std::size_t{1} << 30, {});
     const auto expected = find_categories(plain, inputs, {}, {});
     ASSERT_GT(expected.run.live.size(), 0u);
     const CategoryPlan compiled = compiled_plan(network);
@@ -261,10 +266,10 @@ TEST(Categories, SettleRowsOnAnUnstableFixedPointInThePlainOrder) {
   std::vector<Layer> layers;
   for (int l = 0; l < 30; ++l)
     layers.push_back({{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 1, 1, 1}}, {-0.3f, -0.3f}, {Activation::relu, 32}});
-  const MemoryLayers network(std::move(layers));
+  const Network network = in_memory(std::move(layers));
   const InputRows inputs = full_rows(2, {0.29f, 0.29f, 0.3f, 0.3f, 0.31f, 0.31f});
   CategoryPlan plain;
-  plain.ordered = plan_as_is(network, std::size_t{1} << 30, {});
+  plain.ordered = plan_as_is(*network.parts().layers, std::size_t{1} << 30, {});
   const auto expected = find_categories(plain, inputs, {}, {});
   RunOptions options;
   options.merge_rows = true;
@@ -276,15 +281,15 @@ TEST(Categories, SettleRowsOnAnUnstableFixedPointInThePlainOrder) {
 }
 
 TEST(OrderedPlan, GivesTheBitsOfTheOriginalNetwork) {
-  const RadixNet network(256, 9, 8);
+  const Network network = radix_net(256, 9, 8);
   const InputRows inputs = digit_images(64, 16, 8, {});
-  const auto original = plan_as_is(network, std::size_t{1} << 30, {});
+  const auto original = plan_as_is(*network.parts().layers, std::size_t{1} << 30, {});
   const CategoryPlan plan = compiled_plan(network);
   const auto expected = run_outputs(*original, inputs, 256);
   const Index kinds = plan.ordered->layer(8)->outputs();
   EXPECT_EQ(kinds, 16);
   const auto found = run_outputs(*plan.ordered, inputs, kinds);
-  const DistinctRows distinct = find_distinct_rows(network.layer(8));
+  const DistinctRows distinct = find_distinct_rows(*network.parts().layers->layer(8));
   for (std::size_t r = 0; r < 64; ++r)
     for (std::size_t o = 0; o < 256; ++o)
       ASSERT_EQ(

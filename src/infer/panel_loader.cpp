@@ -61,15 +61,15 @@ std::size_t panel_size(const InputMap& map) {
 template <typename T>
 class DenseLoader final : public PanelLoader {
  public:
-  DenseLoader(std::span<const T> data, std::size_t stride, const Affine& affine, const InputMap& map)
-      : data_(data), stride_(stride), affine_(affine), map_(map), x_(panel_size(map)) {
+  DenseLoader(std::span<const T> data, std::size_t stride, const InputScaling& scaling, const InputMap& map)
+      : data_(data), stride_(stride), scaling_(scaling), map_(map), x_(panel_size(map)) {
     if (map.adds_up()) columns_ = Buffer<float>(map.columns() * kLanes);
     if (!map.identity() && !map.adds_up()) places_ = map.all();
   }
   const float* load(std::size_t first, std::size_t count) override {
     for (std::size_t r = first; r < first + count; ++r) check_finite(row_of(r), r);
     const auto rows = data_.subspan(first * stride_, (count - 1) * stride_ + map_.columns());
-    load_panel(rows, map_.columns(), std::span<const Index>(kRowsInOrder).first(count), affine_, kLanes,
+    load_panel(rows, map_.columns(), std::span<const Index>(kRowsInOrder).first(count), scaling_, kLanes,
                map_.adds_up() ? columns_.data() : x_.data(), places_, stride_);
     if (map_.adds_up()) map_panel(map_, columns_.data(), x_.data());
     return x_.data();
@@ -78,11 +78,11 @@ class DenseLoader final : public PanelLoader {
     const std::size_t width = map_.columns();
     const std::span<const T> from = row_of(row);
     check_finite(from, row);
-    const std::size_t mean_step = affine_.mean.size() > 1 ? 1 : 0,
-                      scale_step = affine_.scale.size() > 1 ? 1 : 0;
+    const std::size_t mean_step = scaling_.mean.size() > 1 ? 1 : 0,
+                      scale_step = scaling_.scale.size() > 1 ? 1 : 0;
     const float zero = 0, one = 1;
-    const float* const mean = affine_.mean.empty() ? &zero : affine_.mean.data();
-    const float* const scale = affine_.scale.empty() ? &one : affine_.scale.data();
+    const float* const mean = scaling_.mean.empty() ? &zero : scaling_.mean.data();
+    const float* const scale = scaling_.scale.empty() ? &one : scaling_.scale.data();
     const auto scaled = [&](std::size_t c) {
       return (static_cast<float>(from[c]) - mean[c * mean_step]) * scale[c * scale_step];
     };
@@ -103,7 +103,7 @@ class DenseLoader final : public PanelLoader {
 
   std::span<const T> data_;
   std::size_t stride_;
-  Affine affine_;
+  const InputScaling& scaling_;
   const InputMap& map_;
   Places places_ = {};
   Buffer<float> x_, columns_;
@@ -153,11 +153,11 @@ class SparseLoader final : public PanelLoader {
 // Scaling leaves no zeros: the rows are written out and loaded as dense ones.
 class ScaledSparseLoader final : public PanelLoader {
  public:
-  ScaledSparseLoader(const SparseRowsView& rows, const Affine& affine, const InputMap& map)
+  ScaledSparseLoader(const SparseRowsView& rows, const InputScaling& scaling, const InputMap& map)
       : rows_(rows),
         width_(map.columns()),
         dense_(width_ * kLanes),
-        loader_(std::span<const float>(dense_), width_, affine, map) {}
+        loader_(std::span<const float>(dense_), width_, scaling, map) {}
   const float* load(std::size_t first, std::size_t count) override {
     dense_.zero();
     for (std::size_t lane = 0; lane < count; ++lane) {
@@ -183,10 +183,11 @@ class ScaledSparseLoader final : public PanelLoader {
 };
 
 template <typename T>
-MakeLoader make_dense(std::span<const T> data, std::size_t stride, const Affine& affine,
+MakeLoader make_dense(std::span<const T> data, std::size_t stride, const InputScaling& scaling,
                       const InputMap& map) {
   if (stride == 0) stride = map.columns();
-  return [data, stride, affine, &map] { return std::make_unique<DenseLoader<T>>(data, stride, affine, map); };
+  return
+      [data, stride, &scaling, &map] { return std::make_unique<DenseLoader<T>>(data, stride, scaling, map); };
 }
 
 }  // namespace
@@ -206,25 +207,24 @@ InputMap::InputMap(std::vector<Index> input_of, Index inputs)
   for (std::size_t n = 0; n < inputs_; ++n) adds_up_ = adds_up_ || columns_of(n).size() != 1;
 }
 
-MakeLoader dense_loader(std::span<const std::uint8_t> data, const Affine& affine, const InputMap& map,
+MakeLoader dense_loader(std::span<const std::uint8_t> data, const InputScaling& scaling, const InputMap& map,
                         std::size_t stride) {
-  return make_dense(data, stride, affine, map);
+  return make_dense(data, stride, scaling, map);
 }
-MakeLoader dense_loader(std::span<const float> data, const Affine& affine, const InputMap& map,
+MakeLoader dense_loader(std::span<const float> data, const InputScaling& scaling, const InputMap& map,
                         std::size_t stride) {
-  return make_dense(data, stride, affine, map);
+  return make_dense(data, stride, scaling, map);
 }
 
-MakeLoader rows_loader(const Rows& rows, const Affine& affine, const InputMap& map) {
-  if (rows.sparse()) return sparse_loader({rows.row_begin(), rows.column(), rows.value()}, affine, map);
-  if (!rows.bytes().empty()) return make_dense(rows.bytes(), rows.stride(), affine, map);
-  return make_dense(rows.floats(), rows.stride(), affine, map);
+MakeLoader rows_loader(const Rows& rows, const InputScaling& scaling, const InputMap& map) {
+  if (rows.sparse()) return sparse_loader({rows.row_begin(), rows.column(), rows.value()}, scaling, map);
+  if (!rows.bytes().empty()) return make_dense(rows.bytes(), rows.stride(), scaling, map);
+  return make_dense(rows.floats(), rows.stride(), scaling, map);
 }
 
-MakeLoader sparse_loader(const SparseRowsView& rows, const Affine& affine, const InputMap& map) {
-  if (affine.mean.empty() && affine.scale.empty())
-    return [rows, &map] { return std::make_unique<SparseLoader>(rows, map); };
-  return [rows, affine, &map] { return std::make_unique<ScaledSparseLoader>(rows, affine, map); };
+MakeLoader sparse_loader(const SparseRowsView& rows, const InputScaling& scaling, const InputMap& map) {
+  if (scaling.none()) return [rows, &map] { return std::make_unique<SparseLoader>(rows, map); };
+  return [rows, &scaling, &map] { return std::make_unique<ScaledSparseLoader>(rows, scaling, map); };
 }
 
 }  // namespace filigree

@@ -53,12 +53,12 @@ class PanelLoader {
 // Makes a loader for each thread. What it borrows outlives the loaders.
 using MakeLoader = std::function<std::unique_ptr<PanelLoader>()>;
 
-// Row-major rows of map.columns() values, scaled by `affine` before anything else. Floats that are not finite
-// are an Error that names row and column.
-// `stride`: elements from one row to the next; 0: map.columns().
-MakeLoader dense_loader(std::span<const std::uint8_t> data, const Affine& affine, const InputMap& map,
+// Row-major rows of map.columns() values, scaled by `scaling` before anything else. Floats that are not
+// finite are an Error that names row and column. `stride`: elements from one row to the next; 0:
+// map.columns().
+MakeLoader dense_loader(std::span<const std::uint8_t> data, const InputScaling& scaling, const InputMap& map,
                         std::size_t stride = 0);
-MakeLoader dense_loader(std::span<const float> data, const Affine& affine, const InputMap& map,
+MakeLoader dense_loader(std::span<const float> data, const InputScaling& scaling, const InputMap& map,
                         std::size_t stride = 0);
 
 // Sparse rows; columns they do not have are zero before scaling.
@@ -67,9 +67,9 @@ struct SparseRowsView {
   std::span<const Index> column;      // below map.columns()
   std::span<const float> value;
 };
-MakeLoader sparse_loader(const SparseRowsView& rows, const Affine& affine, const InputMap& map);
+MakeLoader sparse_loader(const SparseRowsView& rows, const InputScaling& scaling, const InputMap& map);
 
 // Any of them, of map.columns() columns. Sparse values that are not finite are not looked for.
-MakeLoader rows_loader(const Rows& rows, const Affine& affine, const InputMap& map);
+MakeLoader rows_loader(const Rows& rows, const InputScaling& scaling, const InputMap& map);
 
 }  // namespace filigree

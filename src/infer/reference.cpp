@@ -90,7 +90,7 @@ std::vector<Index> reference_categories(const LayerSource& network, const InputR
       const double share =
           static_cast<double>(l) / layers * static_cast<double>(std::min(batch, rows.size() - first));
       observer.report("check", static_cast<double>(first) + share, static_cast<double>(rows.size()), "rows");
-      under_way.x = apply(network.layer(l), under_way, scale);
+      under_way.x = apply(*network.layer(l), under_way, scale);
       if (drop_zero_rows || l + 1 == layers) compact(under_way);
     }
     live.insert(live.end(), under_way.id.begin(), under_way.id.end());
@@ -105,9 +105,9 @@ ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& 
   Index fan_in = 0;
   for (Index l = 0; monotone && l < network.layers(); ++l) {
     observer.check_stop();
-    const Layer layer = network.layer(l);
-    monotone = std::ranges::all_of(layer.weights.value, [](float v) { return v >= 0; });
-    fan_in = std::max(fan_in, largest_fan_in(layer));
+    const LayerPointer layer = network.layer(l);
+    monotone = std::ranges::all_of(layer->weights.value, [](float v) { return v >= 0; });
+    fan_in = std::max(fan_in, largest_fan_in(*layer));
   }
   if (!monotone) {
     const auto live = reference_categories(network, inputs, rows, observer);
@@ -126,7 +126,7 @@ std::vector<double> reference_outputs(const LayerSource& network, const InputRow
   Rows under_way = load(inputs, rows);
   for (Index l = 0; l < network.layers(); ++l) {
     observer.check_stop();
-    under_way.x = apply(network.layer(l), under_way);
+    under_way.x = apply(*network.layer(l), under_way);
   }
   std::vector<double> outputs(under_way.x.size());
   const std::size_t width = under_way.x.size() / std::max<std::size_t>(1, under_way.count);

@@ -39,7 +39,8 @@ RoutedPlan::RoutedPlan(const LayerSource& source, std::span<const ExitHead> exit
       by_share_(by_share),
       inputs_(source.inputs()) {
   for (Index l = 0; l < source.layers(); ++l) {
-    const Layer layer = source.layer(l);
+    const LayerPointer kept = source.layer(l);
+    const Layer& layer = *kept;
     Stage& stage = stages_.emplace_back();
     if (layer.gate) {
       for (Index e = 0; e < layer.experts(); ++e) stage.experts.push_back(packed(expert_of(layer, e)));

@@ -9,7 +9,7 @@
 #include "compile/plan.h"
 #include "filigree/reports.h"
 #include "infer/panel_loader.h"
-#include "network/model_file.h"
+#include "network/network.h"
 
 namespace filigree {
 
@@ -27,12 +27,12 @@ class RoutedPlan {
 
  private:
   class Block;
-  using LayerPointer = std::shared_ptr<const PlanLayer>;
+  using Packed = std::shared_ptr<const PlanLayer>;
   struct Stage {
-    std::vector<LayerPointer> experts;  // one: a plain layer
-    LayerPointer gate = nullptr;
+    std::vector<Packed> experts;  // one: a plain layer
+    Packed gate = nullptr;
     std::size_t active = 1;
-    LayerPointer exit = nullptr;  // behind it
+    Packed exit = nullptr;  // behind it
     std::size_t exit_number = 0;
   };
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/parallel.h"
 #include "base/random.h"
+#include "base/test_threads.h"
 #include "infer/dense_run.h"
 #include "kernels/test_support.h"
 #include "sparse/test_inputs.h"

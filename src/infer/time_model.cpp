@@ -184,9 +184,9 @@ TimedPlan::TimedPlan(std::unique_ptr<ResidentPlan> plan, InputMap map, std::size
 }
 
 double TimedPlan::seconds() const {
-  static constexpr float kScale[] = {1.0f / 255};
+  static const InputScaling kPixels{{}, {1.0f / 255}};
   return warm_seconds([&] {
-    run_dense(*plan_, rows_, dense_loader(std::span<const std::uint8_t>(inputs_), {{}, kScale}, map_),
+    run_dense(*plan_, rows_, dense_loader(std::span<const std::uint8_t>(inputs_), kPixels, map_),
               {output_of_, {}}, outputs_, {});
   });
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "filigree/runtime.h"
 
 namespace filigree {
 namespace {
@@ -214,6 +215,12 @@ void make_directory(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) fail("{}: cannot be made: {}", path.string(), error.message());
+}
+
+void write_file(const std::filesystem::path& path, std::string_view contents) {
+  AtomicFile file(path);
+  file.write(contents);
+  file.commit();
 }
 
 }  // namespace filigree

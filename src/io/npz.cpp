@@ -44,8 +44,8 @@ class Archive {
 
   std::vector<std::byte> contents(const Entry& entry) {
     if (entry.size > left_)
-      fail("{}: {} unpacks to {} bytes, and {} are left of the memory limit (--memory-limit)", name_,
-           in_quotes(entry.name), entry.size, left_);
+      fail_for("memory_limit", "{}: {} unpacks to {} bytes, and {} are left of the memory limit", name_,
+               in_quotes(entry.name), entry.size, left_);
     left_ -= entry.size;
     if (get<std::uint32_t>(entry.offset) != kLocalEntry) spoilt(entry);
     const std::size_t begin = entry.offset + kLocalSize + get<std::uint16_t>(entry.offset + 26) +

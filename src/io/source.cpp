@@ -224,8 +224,8 @@ struct Source::State {
   }
 
   [[noreturn]] void refuse(std::uint64_t bytes) const {
-    fail("{}: holds {} bytes{}, but the memory limit is {} (--memory-limit)", name, bytes,
-         size ? "" : " or more", most);
+    fail_for("memory_limit", "{}: holds {} bytes{}, but the memory limit is {}", name, bytes,
+             size ? "" : " or more", most);
   }
 
   std::string name;

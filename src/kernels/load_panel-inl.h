@@ -26,11 +26,11 @@ struct Steps {
   std::size_t mean_step, scale_step;
   const Index* places;  // null: where they are
 
-  Steps(const Affine& affine, Places to)
-      : mean(affine.mean.empty() ? &kZero : affine.mean.data()),
-        scale(affine.scale.empty() ? &kOne : affine.scale.data()),
-        mean_step(affine.mean.size() > 1 ? 1 : 0),
-        scale_step(affine.scale.size() > 1 ? 1 : 0),
+  Steps(const InputScaling& scaling, Places to)
+      : mean(scaling.mean.empty() ? &kZero : scaling.mean.data()),
+        scale(scaling.scale.empty() ? &kOne : scaling.scale.data()),
+        mean_step(scaling.mean.size() > 1 ? 1 : 0),
+        scale_step(scaling.scale.size() > 1 ? 1 : 0),
         places(to.empty() ? nullptr : to.data()) {}
   // The neuron that a feature goes to, or a negative number.
   HWY_INLINE std::ptrdiff_t place(std::size_t feature) const {
@@ -197,9 +197,9 @@ HWY_INLINE void load_groups(const T* const* row, std::size_t rows, std::size_t f
 // core of a Xeon of family 6, model 207, AVX-512.
 template <typename T>
 HWY_INLINE void load(const T* HWY_RESTRICT data, std::size_t features, std::span<const Index> rows,
-                     const Affine& affine, std::size_t stride, float* HWY_RESTRICT x, Places places,
+                     const InputScaling& scaling, std::size_t stride, float* HWY_RESTRICT x, Places places,
                      std::size_t row_stride) {
-  const Steps steps(affine, places);
+  const Steps steps(scaling, places);
   constexpr std::size_t kStrip = 16 * kBlock;  // rows whose addresses are held at a time
   const T* row[kStrip];
   for (std::size_t strip = 0; strip < rows.size(); strip += kStrip) {
@@ -227,15 +227,15 @@ HWY_INLINE void load(const T* HWY_RESTRICT data, std::size_t features, std::span
 }
 
 void LoadPanelBytes(const std::uint8_t* data, std::size_t features, std::span<const Index> rows,
-                    const Affine& affine, std::size_t stride, float* x, Places places,
+                    const InputScaling& scaling, std::size_t stride, float* x, Places places,
                     std::size_t row_stride) {
-  load(data, features, rows, affine, stride, x, places, row_stride);
+  load(data, features, rows, scaling, stride, x, places, row_stride);
 }
 
 void LoadPanelFloats(const float* data, std::size_t features, std::span<const Index> rows,
-                     const Affine& affine, std::size_t stride, float* x, Places places,
+                     const InputScaling& scaling, std::size_t stride, float* x, Places places,
                      std::size_t row_stride) {
-  load(data, features, rows, affine, stride, x, places, row_stride);
+  load(data, features, rows, scaling, stride, x, places, row_stride);
 }
 
 }  // namespace

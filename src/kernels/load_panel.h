@@ -6,15 +6,10 @@
 #include <cstdint>
 #include <span>
 
+#include "filigree/scaling.h"
 #include "filigree/vocabulary.h"
 
 namespace filigree {
-
-// What is done to each feature: (value - mean) * scale, two roundings. Each holds one value for all features
-// or one per feature; an empty mean is 0, an empty scale 1.
-struct Affine {
-  std::span<const float> mean, scale;
-};
 
 // Where features go: the neuron of the panel for each, or -1 for nowhere; empty: to the neuron of their own
 // number.
@@ -28,17 +23,17 @@ inline constexpr std::size_t kLoadBlock = 16;
 // a multiple of 32 and no less than rows.size(); x is aligned to kAlignment. Exactly the bits of the
 // reference, on every SIMD target. One thread: callers are parallel over panels.
 void load_panel(std::span<const std::uint8_t> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x, Places places = {},
+                const InputScaling& scaling, std::size_t stride, float* x, Places places = {},
                 std::size_t row_stride = 0);
 void load_panel(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                const Affine& affine, std::size_t stride, float* x, Places places = {},
+                const InputScaling& scaling, std::size_t stride, float* x, Places places = {},
                 std::size_t row_stride = 0);
 
 void load_panel_reference(std::span<const std::uint8_t> data, std::size_t features,
-                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x,
-                          Places places = {}, std::size_t row_stride = 0);
+                          std::span<const Index> rows, const InputScaling& scaling, std::size_t stride,
+                          float* x, Places places = {}, std::size_t row_stride = 0);
 void load_panel_reference(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                          const Affine& affine, std::size_t stride, float* x, Places places = {},
+                          const InputScaling& scaling, std::size_t stride, float* x, Places places = {},
                           std::size_t row_stride = 0);
 
 }  // namespace filigree

@@ -6,14 +6,9 @@ namespace filigree {
 
 namespace {
 
-float value_for(std::span<const float> values, std::size_t feature, float otherwise) {
-  if (values.empty()) return otherwise;
-  return values.size() == 1 ? values[0] : values[feature];
-}
-
 template <typename T>
-void load(std::span<const T> data, std::size_t features, std::span<const Index> rows, const Affine& affine,
-          std::size_t stride, float* x, Places places, std::size_t row_stride) {
+void load(std::span<const T> data, std::size_t features, std::span<const Index> rows,
+          const InputScaling& scaling, std::size_t stride, float* x, Places places, std::size_t row_stride) {
   for (std::size_t n = 0; n < features; ++n) {
     if (!places.empty() && places[n] < 0) continue;
     const std::size_t neuron = places.empty() ? n : static_cast<std::size_t>(places[n]);
@@ -23,8 +18,8 @@ void load(std::span<const T> data, std::size_t features, std::span<const Index> 
       if (b >= rows.size()) continue;
       const auto value = static_cast<float>(
           data[static_cast<std::size_t>(rows[b]) * (row_stride == 0 ? features : row_stride) + n]);
-      const float shifted = value - value_for(affine.mean, n, 0);
-      to = shifted * value_for(affine.scale, n, 1);
+      const float shifted = value - scaling.mean_of(n);
+      to = shifted * scaling.scale_of(n);
     }
   }
 }
@@ -32,15 +27,15 @@ void load(std::span<const T> data, std::size_t features, std::span<const Index> 
 }  // namespace
 
 void load_panel_reference(std::span<const std::uint8_t> data, std::size_t features,
-                          std::span<const Index> rows, const Affine& affine, std::size_t stride, float* x,
-                          Places places, std::size_t row_stride) {
-  load(data, features, rows, affine, stride, x, places, row_stride);
+                          std::span<const Index> rows, const InputScaling& scaling, std::size_t stride,
+                          float* x, Places places, std::size_t row_stride) {
+  load(data, features, rows, scaling, stride, x, places, row_stride);
 }
 
 void load_panel_reference(std::span<const float> data, std::size_t features, std::span<const Index> rows,
-                          const Affine& affine, std::size_t stride, float* x, Places places,
+                          const InputScaling& scaling, std::size_t stride, float* x, Places places,
                           std::size_t row_stride) {
-  load(data, features, rows, affine, stride, x, places, row_stride);
+  load(data, features, rows, scaling, stride, x, places, row_stride);
 }
 
 }  // namespace filigree

@@ -33,13 +33,14 @@ std::vector<Index> random_rows(std::size_t count, std::size_t of, std::uint64_t 
 // The panel's bits, and what lies behind it.
 template <typename T>
 testing::AssertionResult agrees(const std::vector<T>& data, std::size_t features,
-                                const std::vector<Index>& rows, const Affine& affine, std::size_t stride) {
+                                const std::vector<Index>& rows, const InputScaling& scaling,
+                                std::size_t stride) {
   const std::size_t size = features * stride;
   Buffer<float> found(size + 1), expected(size + 1);
   std::ranges::fill(found, -7.0f);
   std::ranges::fill(expected, -7.0f);
-  load_panel(std::span<const T>(data), features, rows, affine, stride, found.data());
-  load_panel_reference(std::span<const T>(data), features, rows, affine, stride, expected.data());
+  load_panel(std::span<const T>(data), features, rows, scaling, stride, found.data());
+  load_panel_reference(std::span<const T>(data), features, rows, scaling, stride, expected.data());
   const auto found_bits = bits(found), expected_bits = bits(expected);
   for (std::size_t i = 0; i <= size; ++i)
     if (found_bits[i] != expected_bits[i])

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/simd.h"
-
+// Which SIMD target the kernels use on this CPU.
 #include <hwy/targets.h>
+
+#include "filigree/runtime.h"
 
 namespace filigree {
 
-std::string simd_target_name() {
+std::string simd_name() {
   const auto targets = hwy::SupportedAndGeneratedTargets();  // best first
   if (targets.empty()) return "scalar";
   const std::string name = hwy::TargetName(targets.front());

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.h"
 #include "base/random.h"
+#include "base/test_threads.h"
 #include "sparse/csr.h"
 
 namespace filigree {

@@ -13,10 +13,11 @@ namespace filigree {
 
 namespace {
 
-Layer challenge_layer(CsrMatrix weights) {
+LayerPointer challenge_layer(CsrMatrix weights) {
   const auto outputs = static_cast<std::size_t>(weights.rows);
   const float bias = challenge_bias(weights.rows);
-  return {std::move(weights), std::vector<float>(outputs, bias), {Activation::relu, kChallengeCap}};
+  return std::make_shared<const Layer>(
+      Layer{std::move(weights), std::vector<float>(outputs, bias), {Activation::relu, kChallengeCap}});
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ RadixNet::RadixNet(Index neurons, Index layers, std::uint64_t seed)
 // With M = N/16 and B = log2 M layers per block: in layer l, input i feeds the outputs congruent to q(i) and
 // to q(i) − 2^(l mod B) modulo M, q(i) being i mod M after the block's permutation. So all outputs of one
 // residue read the same 32 inputs.
-Layer RadixNet::layer(Index l) const {
+LayerPointer RadixNet::layer(Index l) const {
   const auto neurons = static_cast<std::size_t>(neurons_);
   const std::size_t residues = neurons / 16;
   const auto layers_per_block = static_cast<Index>(std::countr_zero(residues));
@@ -88,7 +89,7 @@ ChallengeFiles::ChallengeFiles(std::filesystem::path directory, Index neurons, I
     fail("{}: {} layers of {} neurons, but {} are asked for", directory_.string(), found, neurons, layers_);
 }
 
-Layer ChallengeFiles::layer(Index l) const {
+LayerPointer ChallengeFiles::layer(Index l) const {
   const auto path = layer_path(directory_, neurons_, l + 1);
   const auto found = find_file(path);
   if (!found) fail("{}: missing", path.string());

@@ -28,9 +28,9 @@ class RadixNet final : public LayerSource {
   // Throws std::invalid_argument on a size outside the recipe.
   RadixNet(Index neurons, Index layers, std::uint64_t seed);
   Index layers() const override { return layers_; }
-  Index inputs() const override { return neurons_; }
+  Index width(Index) const override { return neurons_; }
   bool keeps_zero() const override { return true; }
-  Layer layer(Index l) const override;
+  LayerPointer layer(Index l) const override;
   std::string describe() const override;
 
  private:
@@ -44,9 +44,9 @@ class ChallengeFiles final : public LayerSource {
   // `layers` 0: as many as there are. Throws Error if one is missing.
   ChallengeFiles(std::filesystem::path directory, Index neurons, Index layers);
   Index layers() const override { return layers_; }
-  Index inputs() const override { return neurons_; }
+  Index width(Index) const override { return neurons_; }
   bool keeps_zero() const override { return true; }
-  Layer layer(Index l) const override;
+  LayerPointer layer(Index l) const override;
   std::string describe() const override;
 
  private:

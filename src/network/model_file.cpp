@@ -21,7 +21,6 @@ namespace filigree {
 namespace {
 
 constexpr const char* kFormat = "filigree model 1";
-constexpr auto& kLosses = Words<Loss>::words;
 
 template <typename T>
 T parse(const TensorFile& file, const std::string& key) {
@@ -168,21 +167,12 @@ void add_layer(const CsrMatrix& weights, const std::vector<float>& bias, const A
   tensors[prefix + "bias"] = tensor_view(std::span<const float>(repeated(bias)));
 }
 
-// One value, or one per outer input; nothing if there is no such tensor.
-std::vector<float> read_scaling(const TensorFile& file, const std::string& tensor, std::size_t inputs) {
+// Nothing if there is no such tensor.
+std::vector<float> read_floats(const TensorFile& file, const std::string& tensor) {
   if (!file.contains(tensor)) return {};
   const auto values = file.get<float>(tensor);
-  if (values.size() != 1 && values.size() != inputs)
-    fail("{}: {} holds {} values for {} inputs", file.name(), tensor, values.size(), inputs);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values[i])) fail("{}: {}[{}] is {}", file.name(), tensor, i, values[i]);
+  if (values.empty()) fail("{}: {} holds no values", file.name(), tensor);
   return {values.begin(), values.end()};
-}
-
-void check_map(const TensorFile& file, const char* name, std::span<const Index> map, Index end) {
-  for (std::size_t i = 0; i < map.size(); ++i)
-    if (map[i] < -1 || map[i] >= end)
-      fail("{}: {}[{}] is {}, but there are {} neurons", file.name(), name, i, map[i], end);
 }
 
 std::uint64_t read_hash(const TensorFile& file, const std::string& key) {
@@ -195,20 +185,16 @@ std::uint64_t read_hash(const TensorFile& file, const std::string& key) {
   return hash;
 }
 
-DataOrigin read_origin(const TensorFile& file, std::size_t inputs) {
-  DataOrigin origin;
-  origin.all_rows = read_hash(file, "data.all_rows");
-  origin.train_rows = read_hash(file, "data.train_rows");
-  if (!file.metadata().contains("input.names")) return origin;
+std::vector<std::string> read_names(const TensorFile& file) {
+  std::vector<std::string> result;
+  if (!file.metadata().contains("input.names")) return result;
   const JsonValue names = parse_json(file.metadata("input.names"), file.name() + ": metadata input.names", 1);
   const bool texts =
       names.is(JsonValue::Kind::array) &&
       std::ranges::all_of(names.items, [](const JsonValue& name) { return name.is(JsonValue::Kind::text); });
   if (!texts) fail("{}: metadata input.names is not a list of texts", file.name());
-  if (names.items.size() != inputs)
-    fail("{}: metadata input.names has {} names for {} inputs", file.name(), names.items.size(), inputs);
-  for (const JsonValue& name : names.items) origin.feature_names.push_back(name.text);
-  return origin;
+  for (const JsonValue& name : names.items) result.push_back(name.text);
+  return result;
 }
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -218,7 +204,8 @@ std::string names_text(const std::vector<std::string>& names) {
 }
 
 // A file that says more than was read is one that somebody misread: nothing is ignored.
-void check_nothing_else(const TensorFile& file, const Model& model) {
+void check_nothing_else(const TensorFile& file, const std::vector<Layer>& layers,
+                        const std::vector<ExitHead>& exits) {
   std::set<std::string> tensors = {"input_of",   "output_of",   "output_constant",
                                    "input.mean", "input.scale", "class.label"};
   std::set<std::string> keys;
@@ -226,11 +213,11 @@ void check_nothing_else(const TensorFile& file, const Model& model) {
     for (const char* part : {"row_begin", "column", "value", "bias"}) tensors.insert(prefix + part);
     for (const char* part : {"inputs", "activation", "cap", "slope", "active"}) keys.insert(prefix + part);
   };
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+  for (std::size_t l = 0; l < layers.size(); ++l) {
     add(fmt::format("layers.{}.", l));
-    if (model.layers[l].gate) add(fmt::format("gates.{}.", l));
+    if (layers[l].gate) add(fmt::format("gates.{}.", l));
   }
-  for (const ExitHead& exit : model.exits) add(fmt::format("exits.{}.", exit.after));
+  for (const ExitHead& exit : exits) add(fmt::format("exits.{}.", exit.after));
   for (const auto& entry : file.tensors())
     if (!tensors.contains(entry.first))
       fail("{}: tensor {} belongs to nothing that the metadata names", file.name(), in_quotes(entry.first));
@@ -238,15 +225,15 @@ void check_nothing_else(const TensorFile& file, const Model& model) {
     const std::string_view key = entry.first;
     const bool ours = key.starts_with("layers.") || key.starts_with("gates.") || key.starts_with("exits.");
     if (ours && !keys.contains(entry.first))
-      fail("{}: metadata {} belongs to none of the {} layers", file.name(), in_quotes(key),
-           model.layers.size());
+      fail("{}: metadata {} belongs to none of the {} layers", file.name(), in_quotes(key), layers.size());
   }
   if (file.contains("input_of") != file.contains("output_of"))
     fail("{}: input_of and output_of come together", file.name());
 }
 
 // Every gate and every exit in the file belongs to a layer that is there.
-void check_branches(const TensorFile& file, const Model& model) {
+void check_branches(const TensorFile& file, const std::vector<Layer>& layers,
+                    const std::vector<ExitHead>& exits) {
   for (const auto& entry : file.tensors()) {
     const std::string& name = entry.first;
     if (!name.starts_with("gates.") && !name.starts_with("exits.")) continue;
@@ -254,117 +241,117 @@ void check_branches(const TensorFile& file, const Model& model) {
       return name.starts_with(fmt::format("{}.{}.", kind, l));
     };
     bool known = false;
-    for (std::size_t l = 0; l < model.layers.size(); ++l)
-      known |= model.layers[l].gate && belongs("gates", l);
-    for (const ExitHead& exit : model.exits) known |= belongs("exits", static_cast<std::size_t>(exit.after));
+    for (std::size_t l = 0; l < layers.size(); ++l) known |= layers[l].gate && belongs("gates", l);
+    for (const ExitHead& exit : exits) known |= belongs("exits", static_cast<std::size_t>(exit.after));
     if (!known) fail("{}: {} belongs to no layer of the network", file.name(), in_quotes(name));
-    if (!model.input_of.empty())
-      fail("{}: {} in a compiled network, which has neither gates nor exits", file.name(), in_quotes(name));
   }
+}
+
+Layer read_layer_with_gate(TensorFile& file, std::size_t l) {
+  Layer layer = read_layer(file, fmt::format("layers.{}.", l));
+  if (const std::string prefix = fmt::format("gates.{}.", l); file.contains(prefix + "value")) {
+    Layer gate = read_layer(file, prefix);
+    if (!gate.activation.is(Activation::identity))
+      fail("{}: {}activation is {}, but a gate has none", file.name(), prefix,
+           activation_name(gate.activation.kind));
+    layer.gate = Gate{std::move(gate.weights), std::move(gate.bias), parse<Index>(file, prefix + "active")};
+  }
+  for (const char* part : {"row_begin", "column", "value", "bias"}) {
+    const std::string tensor = fmt::format("layers.{}.{}", l, part);
+    if (file.contains(tensor)) file.release(tensor);
+  }
+  return layer;
+}
+
+PortMap read_ports(const TensorFile& file) {
+  if (!file.contains("input_of")) return {};
+  const auto input_of = file.get<std::int32_t>("input_of");
+  const auto output_of = file.get<std::int32_t>("output_of");
+  const auto constant = file.get<float>("output_constant", {output_of.size()});
+  return {{input_of.begin(), input_of.end()},
+          {output_of.begin(), output_of.end()},
+          {constant.begin(), constant.end()}};
+}
+
+std::optional<Loss> read_loss(const TensorFile& file) {
+  if (!file.metadata().contains("loss")) return {};
+  const std::string& text = file.metadata("loss");
+  const std::optional<Loss> loss = from_word<Loss>(text);
+  if (!loss)
+    fail("{}: metadata loss is {}; known are {}", file.name(), in_quotes(text),
+         fmt::join(Words<Loss>::words, ", "));
+  return loss;
 }
 
 }  // namespace
 
-Model read_model(const std::filesystem::path& path) {
+Network read_model(const std::filesystem::path& path) {
   return read_model(Source(path));
 }
 
-Model read_model(Source source) {
+Network read_model(Source source) {
   TensorFile file = read_safetensors(std::move(source));
   if (!file.metadata().contains("format") || file.metadata("format") != kFormat)
     fail("{}: not a filigree model (metadata format is not \"{}\")", file.name(), kFormat);
-  Model model;
-  const auto layers = parse<std::uint32_t>(file, "layers");
-  if (layers == 0 || layers > file.tensors().size())
-    fail("{}: {} layers in {} tensors", file.name(), layers, file.tensors().size());
-  for (std::size_t l = 0; l < layers; ++l) {
-    model.layers.push_back(read_layer(file, fmt::format("layers.{}.", l)));
-    if (const std::string prefix = fmt::format("gates.{}.", l); file.contains(prefix + "value")) {
-      Layer gate = read_layer(file, prefix);
-      if (!gate.activation.is(Activation::identity))
-        fail("{}: {}activation is {}, but a gate has none", file.name(), prefix,
-             activation_name(gate.activation.kind));
-      model.layers.back().gate =
-          Gate{std::move(gate.weights), std::move(gate.bias), parse<Index>(file, prefix + "active")};
-    }
-    validate(model.layers.back(), fmt::format("{}: layer {}", file.name(), l + 1));
-    for (const char* part : {"row_begin", "column", "value", "bias"}) {
-      const std::string tensor = fmt::format("layers.{}.{}", l, part);
-      if (file.contains(tensor)) file.release(tensor);
-    }
-  }
-  if (file.contains("input_of")) {
-    const auto input_of = file.get<std::int32_t>("input_of");
-    const auto output_of = file.get<std::int32_t>("output_of");
-    const auto constant = file.get<float>("output_constant", {output_of.size()});
-    check_map(file, "input_of", input_of, model.layers.front().inputs());
-    check_map(file, "output_of", output_of, model.layers.back().outputs());
-    model.input_of.assign(input_of.begin(), input_of.end());
-    model.output_of.assign(output_of.begin(), output_of.end());
-    model.output_constant.assign(constant.begin(), constant.end());
-  }
-  for (std::size_t l = 1; l < layers; ++l) {
-    const std::string prefix = fmt::format("exits.{}.", l);
-    if (!file.contains(prefix + "value")) continue;
-    const Layer& head =
-        model.exits.emplace_back(ExitHead{static_cast<Index>(l), read_layer(file, prefix)}).layer;
-    validate(head, fmt::format("{}: the exit behind layer {}", file.name(), l));
-    if (head.inputs() != model.layers[l - 1].outputs() ||
-        head.outputs() != static_cast<Index>(model.outputs()))
-      fail("{}: the exit behind layer {} is {} to {} neurons, but must be {} to {}", file.name(), l,
-           head.inputs(), head.outputs(), model.layers[l - 1].outputs(), model.outputs());
-  }
-  check_branches(file, model);
-  model.input_mean = read_scaling(file, "input.mean", model.inputs());
-  model.input_scale = read_scaling(file, "input.scale", model.inputs());
-  if (file.metadata().contains("loss")) {
-    model.loss = file.metadata("loss");
-    if (!std::ranges::count(kLosses, model.loss))
-      fail("{}: metadata loss is {}; known are {}", file.name(), in_quotes(model.loss),
-           fmt::join(kLosses, ", "));
-  }
+  const auto count = parse<std::uint32_t>(file, "layers");
+  if (count == 0 || count > file.tensors().size())
+    fail("{}: {} layers in {} tensors", file.name(), count, file.tensors().size());
+  Network::Parts parts;
+  std::vector<Layer> layers;
+  for (std::size_t l = 0; l < count; ++l) layers.push_back(read_layer_with_gate(file, l));
+  for (std::size_t l = 1; l < count; ++l)
+    if (const std::string prefix = fmt::format("exits.{}.", l); file.contains(prefix + "value"))
+      parts.exits.push_back({static_cast<Index>(l), read_layer(file, prefix)});
+  check_branches(file, layers, parts.exits);
+  check_nothing_else(file, layers, parts.exits);
+  parts.ports = read_ports(file);
+  parts.facts = {{read_floats(file, "input.mean"), read_floats(file, "input.scale")},
+                 read_names(file),
+                 read_loss(file),
+                 {}};
   if (file.contains("class.label")) {
-    const auto labels = file.get<std::int32_t>("class.label", {model.outputs()});
-    model.class_label.assign(labels.begin(), labels.end());
-    for (std::size_t c = 1; c < labels.size(); ++c)
-      if (labels[c] <= labels[c - 1])
-        fail("{}: class.label[{}] is {} after {}, but labels must ascend", file.name(), c, labels[c],
-             labels[c - 1]);
+    const auto labels = file.get<std::int32_t>("class.label");
+    parts.facts.class_labels.assign(labels.begin(), labels.end());
   }
-  model.origin = read_origin(file, model.inputs());
-  check_nothing_else(file, model);
-  return model;
+  parts.origin = {read_hash(file, "data.all_rows"), read_hash(file, "data.train_rows")};
+  return Network(parts.with(std::move(layers), file.name()));
 }
 
-void write_model(const std::filesystem::path& path, const Model& model) {
+void write_model(const std::filesystem::path& path, const Network& network, const Observer& observer) {
+  write_model(path, network.parts(), all_layers(network, observer));
+}
+
+void write_model(const std::filesystem::path& path, const Network::Parts& parts,
+                 std::span<const LayerPointer> layers) {
   Contents contents;
   Metadata& metadata = contents.metadata;
   std::map<std::string, TensorView>& tensors = contents.tensors;
-  metadata = {{"format", kFormat}, {"layers", std::to_string(model.layers.size())}};
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    const Layer& layer = model.layers[l];
+  metadata = {{"format", kFormat}, {"layers", std::to_string(layers.size())}};
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const Layer& layer = *layers[l];
     add_layer(layer.weights, layer.bias, layer.activation, fmt::format("layers.{}.", l), contents);
     if (!layer.gate) continue;
     const std::string prefix = fmt::format("gates.{}.", l);
     add_layer(layer.gate->weights, layer.gate->bias, Activation::identity, prefix, contents);
     metadata[prefix + "active"] = std::to_string(layer.gate->active);
   }
-  for (const ExitHead& exit : model.exits)
+  for (const ExitHead& exit : parts.exits)
     add_layer(exit.layer.weights, exit.layer.bias, exit.layer.activation,
               fmt::format("exits.{}.", exit.after), contents);
-  if (!model.input_of.empty()) {
-    tensors["input_of"] = tensor_view(std::span(model.input_of));
-    tensors["output_of"] = tensor_view(std::span(model.output_of));
-    tensors["output_constant"] = tensor_view(std::span(model.output_constant));
+  if (!parts.ports.empty()) {
+    tensors["input_of"] = tensor_view(std::span(parts.ports.input_of));
+    tensors["output_of"] = tensor_view(std::span(parts.ports.output_of));
+    tensors["output_constant"] = tensor_view(std::span(parts.ports.output_constant));
   }
-  if (!model.input_mean.empty()) tensors["input.mean"] = tensor_view(std::span(model.input_mean));
-  if (!model.input_scale.empty()) tensors["input.scale"] = tensor_view(std::span(model.input_scale));
-  if (!model.loss.empty()) metadata["loss"] = model.loss;
-  if (!model.class_label.empty()) tensors["class.label"] = tensor_view(std::span(model.class_label));
-  if (!model.origin.feature_names.empty()) metadata["input.names"] = names_text(model.origin.feature_names);
-  if (model.origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", model.origin.all_rows);
-  if (model.origin.train_rows != 0)
-    metadata["data.train_rows"] = fmt::format("{:016x}", model.origin.train_rows);
+  const NetworkFacts& facts = parts.facts;
+  if (!facts.scaling.mean.empty()) tensors["input.mean"] = tensor_view(std::span(facts.scaling.mean));
+  if (!facts.scaling.scale.empty()) tensors["input.scale"] = tensor_view(std::span(facts.scaling.scale));
+  if (facts.loss) metadata["loss"] = word(*facts.loss);
+  if (!facts.class_labels.empty()) tensors["class.label"] = tensor_view(std::span(facts.class_labels));
+  if (!facts.input_names.empty()) metadata["input.names"] = names_text(facts.input_names);
+  const DataOrigin& origin = parts.origin;
+  if (origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", origin.all_rows);
+  if (origin.train_rows != 0) metadata["data.train_rows"] = fmt::format("{:016x}", origin.train_rows);
   write_safetensors(path, metadata, tensors);
 }
 

@@ -12,6 +12,7 @@
 #include "io/test_files.h"
 #include "network/challenge.h"
 #include "network/model_file.h"
+#include "network/test_networks.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {
@@ -27,7 +28,7 @@ TEST(RadixNet, FollowsTheRecipeInTheFirstBlock) {
   // 64 neurons: residues modulo 4, blocks of 2 layers with shifts 1 and 2.
   const RadixNet net(64, 4, 1);
   for (const Index l : {0, 1}) {
-    const Layer layer = net.layer(l);
+    const Layer layer = *net.layer(l);
     const Index shift = l == 0 ? 1 : 2;
     for (Index j = 0; j < 64; ++j) {
       std::vector<Index> expected;
@@ -41,7 +42,7 @@ TEST(RadixNet, FollowsTheRecipeInTheFirstBlock) {
 TEST(RadixNet, GivesEveryNeuron32InputsAnd32Outputs) {
   const RadixNet net(256, 12, 5);
   for (Index l = 0; l < net.layers(); ++l) {
-    const Layer layer = net.layer(l);
+    const Layer layer = *net.layer(l);
     validate(layer, "layer");
     std::vector<int> fan_out(256, 0);
     for (const Index c : layer.weights.column) ++fan_out[static_cast<std::size_t>(c)];
@@ -52,10 +53,10 @@ TEST(RadixNet, GivesEveryNeuron32InputsAnd32Outputs) {
 
 TEST(RadixNet, DependsOnTheSeedFromTheSecondBlockOn) {
   const RadixNet one(256, 8, 1), same(256, 8, 1), other(256, 8, 2);
-  EXPECT_EQ(one.layer(0), other.layer(0));
-  EXPECT_EQ(one.layer(7), same.layer(7));
-  EXPECT_NE(one.layer(7), other.layer(7));
-  EXPECT_NE(one.layer(4).weights.column, one.layer(5).weights.column);
+  EXPECT_EQ(*one.layer(0), *other.layer(0));
+  EXPECT_EQ(*one.layer(7), *same.layer(7));
+  EXPECT_NE(*one.layer(7), *other.layer(7));
+  EXPECT_NE(one.layer(4)->weights.column, one.layer(5)->weights.column);
 }
 
 TEST(RadixNet, RefusesSizesOutsideTheRecipe) {
@@ -66,19 +67,22 @@ TEST(RadixNet, RefusesSizesOutsideTheRecipe) {
 }
 
 TEST(MemoryLayers, RefusesLayersThatDoNotFit) {
-  const auto message = error_of([] { MemoryLayers({random_layer(5, 4, 1), random_layer(3, 6, 2)}, "net"); });
+  const auto message = error_of([] {
+    MemoryLayers(std::vector{random_layer(5, 4, 1), random_layer(3, 6, 2)}, "net");
+  });
   EXPECT_EQ(message, "net: layer 2 reads 6 neurons, but layer 1 has 5");
   Layer bad = random_layer(5, 4, 1);
   bad.bias[2] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(error_of([&] { MemoryLayers({bad}, "net"); }), "net: layer 1: bias of neuron 2 is nan");
-  EXPECT_NE(error_of([] { MemoryLayers({}, "net"); }), "");
+  EXPECT_EQ(error_of([&] { MemoryLayers(std::vector{bad}, "net"); }),
+            "net: layer 1: bias of neuron 2 is nan");
+  EXPECT_NE(error_of([] { MemoryLayers(std::vector<Layer>{}, "net"); }), "");
 }
 
 TEST(MemoryLayers, KnowsWhetherZeroStaysZero) {
   Layer layer = random_layer(5, 4, 1);
-  EXPECT_TRUE(MemoryLayers({layer}).keeps_zero());
+  EXPECT_TRUE(MemoryLayers(std::vector{layer}).keeps_zero());
   layer.bias[3] = 0.1f;
-  EXPECT_FALSE(MemoryLayers({layer}).keeps_zero());
+  EXPECT_FALSE(MemoryLayers(std::vector{layer}).keeps_zero());
 }
 
 TEST(MemoryLayers, KnowsForWhichActivationsZeroStaysZero) {
@@ -87,7 +91,7 @@ TEST(MemoryLayers, KnowsForWhichActivationsZeroStaysZero) {
     layer.activation = {activation, kNoCap, 0.1f};
     std::ranges::fill(layer.bias, 0.0f);
     layer.bias[3] = bias;
-    return MemoryLayers({layer}).keeps_zero();
+    return MemoryLayers(std::vector{layer}).keeps_zero();
   };
   for (const Activation activation : {Activation::identity, Activation::leaky_relu, Activation::tanh}) {
     EXPECT_TRUE(keeps(activation, 0)) << activation_name(activation);
@@ -103,17 +107,17 @@ TEST(MemoryLayers, KnowsForWhichActivationsZeroStaysZero) {
 TEST(MemoryLayers, RefusesASlopeThatIsNotFinite) {
   Layer bad = random_layer(5, 4, 1);
   bad.activation = ActivationFunction::leaky(std::numeric_limits<float>::infinity());
-  EXPECT_EQ(error_of([&] { MemoryLayers({bad}, "net"); }), "net: layer 1: the slope is inf");
+  EXPECT_EQ(error_of([&] { MemoryLayers(std::vector{bad}, "net"); }), "net: layer 1: the slope is inf");
 }
 
 TEST(ChallengeFiles, ReadBackWhatTheGeneratorWrote) {
   const TestDirectory dir;
   const RadixNet net(64, 3, 9);
   std::filesystem::create_directory(dir / "neuron64");
-  for (Index l = 0; l < 3; ++l) write_layer(layer_path(dir.path(), 64, l + 1), net.layer(l).weights.view());
+  for (Index l = 0; l < 3; ++l) write_layer(layer_path(dir.path(), 64, l + 1), net.layer(l)->weights.view());
   const ChallengeFiles files(dir.path(), 64, 0);
   EXPECT_EQ(files.layers(), 3);
-  for (Index l = 0; l < 3; ++l) EXPECT_EQ(files.layer(l), net.layer(l));
+  for (Index l = 0; l < 3; ++l) EXPECT_EQ(*files.layer(l), *net.layer(l));
   EXPECT_NE(error_of([&] {
               ChallengeFiles(dir.path(), 64, 4);
             }).find("3 layers of 64 neurons, but 4 are asked for"),
@@ -124,82 +128,93 @@ TEST(ChallengeFiles, ReadBackWhatTheGeneratorWrote) {
 
 TEST(ModelFile, ReadsBackWhatItWrote) {
   const TestDirectory dir;
-  Model model;
+  Pieces model;
   model.layers = {random_layer(7, 5, 1), random_layer(4, 7, 2)};
   model.layers[1].activation = Activation::identity;
   model.layers[1].activation.cap = kNoCap;
   model.layers[1].bias = {1, 2, 3, 4};
-  model.input_of = {0, 1, -1, 2, 4, 4};
-  model.output_of = {3, -1};
-  model.output_constant = {0, 7.5f};
+  model.ports.input_of = {0, 1, -1, 2, 4, 4};
+  model.ports.output_of = {3, -1};
+  model.ports.output_constant = {0, 7.5f};
   write_model(dir / "m.safetensors", model);
-  const Model back = read_model(dir / "m.safetensors");
+  const Pieces back = pieces_of(read_model(dir / "m.safetensors"));
   EXPECT_EQ(back.layers, model.layers);
-  EXPECT_EQ(back.input_of, model.input_of);
-  EXPECT_EQ(back.output_of, model.output_of);
-  EXPECT_EQ(back.output_constant, model.output_constant);
+  EXPECT_EQ(back.ports.input_of, model.ports.input_of);
+  EXPECT_EQ(back.ports.output_of, model.ports.output_of);
+  EXPECT_EQ(back.ports.output_constant, model.ports.output_constant);
 }
 
 TEST(ModelFile, KeepsEveryActivationTheScalingAndTheLoss) {
   const TestDirectory dir;
-  Model model;
+  Pieces model;
   for (const Activation activation : {Activation::identity, Activation::relu, Activation::leaky_relu,
                                       Activation::sigmoid, Activation::tanh, Activation::softplus}) {
     model.layers.push_back(random_layer(6, 6, static_cast<std::uint64_t>(activation)));
     model.layers.back().activation = activation;
     if (activation == Activation::leaky_relu) model.layers.back().activation.slope = -0.1f;
   }
-  model.input_mean = {1, 2, 3, 4, 5, 0.1f};
-  model.input_scale = {0.25f};
-  model.loss = "mse";
-  model.class_label = {-1, 1, 2, 5, 7, 100};
+  model.facts.scaling.mean = {1, 2, 3, 4, 5, 0.1f};
+  model.facts.scaling.scale = {0.25f};
+  model.facts.loss = Loss::mse;
+  model.facts.class_labels = {-1, 1, 2, 5, 7, 100};
   write_model(dir / "m.safetensors", model);
-  const Model back = read_model(dir / "m.safetensors");
+  const Pieces back = pieces_of(read_model(dir / "m.safetensors"));
   EXPECT_EQ(back.layers, model.layers);
-  EXPECT_EQ(back.input_mean, model.input_mean);
-  EXPECT_EQ(back.input_scale, model.input_scale);
-  EXPECT_EQ(back.loss, "mse");
-  EXPECT_EQ(back.class_label, model.class_label);
+  EXPECT_EQ(back.facts.scaling.mean, model.facts.scaling.mean);
+  EXPECT_EQ(back.facts.scaling.scale, model.facts.scaling.scale);
+  EXPECT_EQ(back.facts.loss, Loss::mse);
+  EXPECT_EQ(back.facts.class_labels, model.facts.class_labels);
 }
 
 TEST(ModelFile, RefusesScalingAndLossesThatMakeNoSense) {
   const TestDirectory dir;
   const auto path = dir / "m.safetensors";
   const auto refusal = [&](const auto& change) {
-    Model model;
+    Pieces model;
     model.layers = {random_layer(7, 5, 1)};
     change(model);
     write_model(path, model);
     return error_of([&] { read_model(path); });
   };
-  EXPECT_EQ(refusal([](Model& m) {
-              m.input_mean = {1, 2, 3};
+  EXPECT_EQ(refusal([](Pieces& m) {
+              m.facts.scaling.mean = {1, 2, 3};
             }),
             path.string() + ": input.mean holds 3 values for 5 inputs");
-  EXPECT_EQ(refusal([](Model& m) { m.input_scale = {std::numeric_limits<float>::quiet_NaN()}; }),
+  EXPECT_EQ(refusal([](Pieces& m) { m.facts.scaling.scale = {std::numeric_limits<float>::quiet_NaN()}; }),
             path.string() + ": input.scale[0] is nan");
-  EXPECT_EQ(refusal([](Model& m) { m.loss = "hinge"; }),
-            path.string() + ": metadata loss is \"hinge\"; known are cross-entropy, mse");
-  EXPECT_EQ(refusal([](Model& m) { m.class_label = {1, 2, 3, 4, 4, 5, 6}; }),
+  {
+    write_model(path, Pieces{{random_layer(7, 5, 1)}});
+    const TensorFile file = read_safetensors(Source(path));
+    Metadata metadata = file.metadata();
+    metadata["loss"] = "hinge";
+    std::map<std::string, TensorView> tensors;
+    for (const auto& [name, tensor] : file.tensors())
+      tensors[name] = {tensor.dtype, tensor.shape, {tensor.bytes.data(), tensor.bytes.size()}};
+    write_safetensors(dir / "other.safetensors", metadata, tensors);
+    EXPECT_EQ(
+        error_of([&] { read_model(dir / "other.safetensors"); }),
+        (dir / "other.safetensors").string() + ": metadata loss is \"hinge\"; known are cross-entropy, mse");
+  }
+  EXPECT_EQ(refusal([](Pieces& m) { m.facts.class_labels = {1, 2, 3, 4, 4, 5, 6}; }),
             path.string() + ": class.label[4] is 4 after 4, but labels must ascend");
-  EXPECT_NE(refusal([](Model& m) { m.class_label = {1, 2}; }), "");
+  EXPECT_NE(refusal([](Pieces& m) { m.facts.class_labels = {1, 2}; }), "");
   // Of a compiled model the outer inputs count.
-  EXPECT_EQ(refusal([](Model& m) {
-              m.input_of = {0, 1, 2, 3, 4, -1};
-              m.output_of = {0};
-              m.output_constant = {0};
-              m.input_mean = {1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(refusal([](Pieces& m) {
+              m.ports.input_of = {0, 1, 2, 3, 4, -1};
+              m.ports.output_of = {0};
+              m.ports.output_constant = {0};
+              m.facts.scaling.mean = {1, 2, 3, 4, 5, 6};
             }),
             "");
 }
 
 TEST(ModelFile, StoresUniformNetworksInTwoBytesPerConnection) {
   const TestDirectory dir;
-  Model model;
-  model.layers = {RadixNet(1024, 1, 1).layer(0)};
+  Pieces model;
+  model.layers = {*RadixNet(1024, 1, 1).layer(0)};
   write_model(dir / "m.safetensors", model);
   EXPECT_LT(std::filesystem::file_size(dir / "m.safetensors"), 1024 * 32 * 2 + 1024 * 8 + 1024u);
-  EXPECT_EQ(read_model(dir / "m.safetensors").layers, model.layers);
+  EXPECT_EQ(copied_layers(read_model(dir / "m.safetensors")), model.layers);
 }
 
 TEST(ModelFile, StoresPlacesInTheSmallestTypeThatFits) {
@@ -207,7 +222,7 @@ TEST(ModelFile, StoresPlacesInTheSmallestTypeThatFits) {
   const auto path = dir / "m.safetensors";
   // Connections by the widths of their columns and of row_begin: one row with all inputs of the last few.
   const auto types = [&](Index inputs, Index connections) {
-    Model model;
+    Pieces model;
     Layer layer;
     layer.weights = {1, inputs, {0, connections}, {}, {}};
     for (Index c = 0; c < connections; ++c) {
@@ -217,7 +232,7 @@ TEST(ModelFile, StoresPlacesInTheSmallestTypeThatFits) {
     layer.bias = {0};
     model.layers = {layer};
     write_model(path, model);
-    EXPECT_EQ(read_model(path).layers, model.layers) << inputs << ' ' << connections;
+    EXPECT_EQ(copied_layers(read_model(path)), model.layers) << inputs << ' ' << connections;
     const TensorFile file = read_safetensors(Source(path));
     return fmt::format("{} {}", dtype_name(file.at("layers.0.column").dtype),
                        dtype_name(file.at("layers.0.row_begin").dtype));
@@ -232,13 +247,13 @@ TEST(ModelFile, StoresPlacesInTheSmallestTypeThatFits) {
 TEST(ModelFile, StoresAFullLayerAsAMatrix) {
   const TestDirectory dir;
   const auto path = dir / "m.safetensors";
-  Model model;
+  Pieces model;
   Layer layer;
   layer.weights = full_matrix(3, 2, {1, 2, 3, 4, 5, 6});
   layer.bias = {1, 2, 3};
   model.layers = {layer};
   write_model(path, model);
-  EXPECT_EQ(read_model(path).layers, model.layers);
+  EXPECT_EQ(copied_layers(read_model(path)), model.layers);
   const TensorFile file = read_safetensors(Source(path));
   EXPECT_FALSE(file.contains("layers.0.column"));
   EXPECT_EQ(file.at("layers.0.value").shape, (Shape{3, 2}));
@@ -253,8 +268,8 @@ TEST(ModelFile, StoresAFullLayerAsAMatrix) {
 }
 
 // 5-4-4-3: a mixture of two experts of four neurons each, exits behind both hidden layers.
-Model branched_model() {
-  Model model;
+Pieces branched_model() {
+  Pieces model;
   model.layers = {random_layer(8, 5, 1), random_layer(4, 4, 2), random_layer(3, 4, 3)};
   const Layer gate = random_layer(2, 5, 4);
   model.layers[0].gate = Gate{gate.weights, gate.bias, 1};
@@ -267,9 +282,9 @@ Model branched_model() {
 
 TEST(ModelFile, KeepsMixturesAndExits) {
   const TestDirectory dir;
-  const Model model = branched_model();
+  const Pieces model = branched_model();
   write_model(dir / "m.safetensors", model);
-  const Model back = read_model(dir / "m.safetensors");
+  const Pieces back = pieces_of(read_model(dir / "m.safetensors"));
   EXPECT_EQ(back.layers, model.layers);
   EXPECT_EQ(back.layers[0].outputs(), 4);
   EXPECT_EQ(back.layers[0].experts(), 2);
@@ -290,7 +305,7 @@ TEST(ModelFile, RefusesMixturesAndExitsThatDoNotFit) {
   const TestDirectory dir;
   const auto path = dir / "m.safetensors";
   const auto refusal = [&](const auto& change) {
-    Model model = branched_model();
+    Pieces model = branched_model();
     change(model);
     write_model(path, model);
     return error_of([&] { read_model(path); });
@@ -298,35 +313,35 @@ TEST(ModelFile, RefusesMixturesAndExitsThatDoNotFit) {
   const auto expect = [](const std::string& message, const std::string& part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  expect(refusal([](Model& m) { m.layers[0].gate->active = 3; }), "3 of 2 experts");
-  expect(refusal([](Model& m) { m.layers[0].gate->active = 0; }), "0 of 2 experts");
-  expect(refusal([](Model& m) {
+  expect(refusal([](Pieces& m) { m.layers[0].gate->active = 3; }), "3 of 2 experts");
+  expect(refusal([](Pieces& m) { m.layers[0].gate->active = 0; }), "0 of 2 experts");
+  expect(refusal([](Pieces& m) {
            const Layer gate = random_layer(3, 5, 4);
            m.layers[0].gate = Gate{gate.weights, gate.bias, 1};
          }),
          "8 neurons cannot be divided among 3 experts");
-  expect(refusal([](Model& m) {
+  expect(refusal([](Pieces& m) {
            const Layer gate = random_layer(2, 6, 4);
            m.layers[0].gate = Gate{gate.weights, gate.bias, 1};
          }),
          "the gate reads 6 inputs, the experts 5");
-  expect(refusal([](Model& m) { m.exits[1].after = 3; }), "\"exits.3.");
-  expect(refusal([](Model& m) { m.exits[0].after = 0; }), "\"exits.0.");
-  expect(refusal([](Model& m) { m.exits[0].layer = random_layer(3, 5, 1); }),
+  expect(refusal([](Pieces& m) { m.exits[1].after = 3; }), "\"exits.3.");
+  expect(refusal([](Pieces& m) { m.exits[0].after = 0; }), "\"exits.0.");
+  expect(refusal([](Pieces& m) { m.exits[0].layer = random_layer(3, 5, 1); }),
          "the exit behind layer 1 is 5 to 3");
-  expect(refusal([](Model& m) { m.exits[0].layer = random_layer(2, 4, 1); }),
+  expect(refusal([](Pieces& m) { m.exits[0].layer = random_layer(2, 4, 1); }),
          "the exit behind layer 1 is 4 to 2");
-  expect(refusal([](Model& m) {
-           m.input_of = {0, 1, 2, 3, 4};
-           m.output_of = {0, 1, 2};
-           m.output_constant = {0, 0, 0};
+  expect(refusal([](Pieces& m) {
+           m.ports.input_of = {0, 1, 2, 3, 4};
+           m.ports.output_of = {0, 1, 2};
+           m.ports.output_constant = {0, 0, 0};
          }),
          "neither gates nor exits");
 }
 
 TEST(ModelFile, RefusesDamage) {
   const TestDirectory dir;
-  Model model;
+  Pieces model;
   model.layers = {random_layer(7, 5, 1)};
   model.layers[0].weights.column[0] = 5;  // there are inputs 0 … 4
   write_model(dir / "m.safetensors", model);

@@ -309,7 +309,7 @@ std::vector<double> shares_of_choices(const Dataset& data, double balance) {
   const DoubleLayer reference = in_double({*gate}).front();
   std::vector<double> share(8, 0.0);
   for (Index row = 0; row < data.test.rows; ++row) {
-    const Route taken = route(reference, inputs_of(data.test, state.scaling, row), 2);
+    const Route taken = route(reference, inputs_of(data.test, state.facts.scaling, row), 2);
     for (std::size_t e = 0; e < 8; ++e)
       share[e] += (taken.weight[e] > 0 ? 0.5 : 0.0) / static_cast<double>(data.test.rows);
   }

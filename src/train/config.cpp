@@ -20,8 +20,8 @@ namespace filigree {
 #include <stdexcept>
 
 #include "base/error.h"
+#include "filigree/train.h"
 #include "io/message_text.h"
-#include "train/presets.h"
 #include "train/settings.h"
 #include "train/toml_letters.h"
 

@@ -2,19 +2,13 @@
 // Training configurations as TOML. The keys are the names of for_each_setting, `preset`, and a table [data].
 #pragma once
 
-#include <filesystem>
-#include <string>
-
-#include "filigree/options.h"
+#include "filigree/train.h"
 #include "io/source.h"
 
 namespace filigree {
 
-// See filigree/train.h. Every failure is an Error "file.toml:12: …".
-FILIGREE_PUBLIC TrainConfig read_config(const std::filesystem::path& path, const TrainConfig& defaults);
+// What read_config() does; every failure is an Error "file.toml:12: …". to_toml() writes every setting, with
+// comments, and what it writes comes back bit for bit.
 TrainConfig parse_config(Source source, const TrainConfig& defaults);
-
-// Every setting, with comments; read_config gives the same values back, bit for bit.
-FILIGREE_PUBLIC std::string to_toml(const TrainConfig& config);
 
 }  // namespace filigree

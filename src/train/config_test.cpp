@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "filigree/train.h"
 #include "io/test_files.h"
-#include "train/presets.h"
 #include "train/settings.h"
 
 namespace filigree {

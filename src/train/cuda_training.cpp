@@ -17,10 +17,10 @@ constexpr std::size_t kGroup = 32;
 void check_plain(const TrainState& state) {
   const TrainOptions& o = state.options;
   if (!o.exits.empty() || !o.mixtures.empty())
-    fail("networks with {} are trained on the CPU: use --device cpu", o.exits.empty() ? "mixtures" : "exits");
+    fail_for("device", "networks with {} are trained on the CPU", o.exits.empty() ? "mixtures" : "exits");
   for (const Index width : o.network)
     if (width > kMaxPatternColumns)
-      fail("a layer of {} neurons, but devices take {} at most: use --device cpu", width, kMaxPatternColumns);
+      fail_for("device", "a layer of {} neurons, but devices take {} at most", width, kMaxPatternColumns);
 }
 
 Pattern full_pattern(Index rows, Index cols) {
@@ -72,8 +72,8 @@ CudaTraining::CudaTraining(const DevicePlace& place, const Dataset& data, const 
   shape.input_dropout = o.input_dropout;
   shape.panel = static_cast<unsigned>(SlicePass::panel_samples(o, slice_samples(o)));
   training_ = place.backend->start_training(place.devices, shape);
-  training_->set_rows(RowsPart::train, rows_view(data.train, state.scaling));
-  if (data.test.rows > 0) training_->set_rows(RowsPart::test, rows_view(data.test, state.scaling));
+  training_->set_rows(RowsPart::train, rows_view(data.train, state.facts.scaling));
+  if (data.test.rows > 0) training_->set_rows(RowsPart::test, rows_view(data.test, state.facts.scaling));
 }
 
 std::vector<TrainingLayer> CudaTraining::views(std::vector<TrainLayer>& layers) {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/random.h"
+#include "base/test_threads.h"
 #include "train/connections.h"
 #include "train/test_training.h"
 #include "train/topology.h"

@@ -21,26 +21,20 @@ void append_row(CsrMatrix& to, std::span<const Index> columns, std::span<const f
 }
 
 // Connections that come with a copy of neuron n of hidden layer l.
-Offset cost_of_split(const Model& model, std::size_t l, Index n, const std::vector<Offset>& readers) {
-  return static_cast<Offset>(model.layers[l].weights.view().row_columns(n).size()) +
+Offset cost_of_split(const Layer& layer, Index n, const std::vector<Offset>& readers) {
+  return static_cast<Offset>(layer.weights.view().row_columns(n).size()) +
          readers[static_cast<std::size_t>(n)];
 }
 
 }  // namespace
 
-Offset connections_of(const Model& model) {
-  Offset sum = 0;
-  for (const Layer& layer : model.layers) sum += layer.weights.nnz();
-  return sum;
-}
-
-Model widened(const Model& model, std::size_t l, const std::vector<Index>& split, Random& random) {
-  Model wide = model;
-  Layer& layer = wide.layers[l];
+std::vector<Layer> widened(std::vector<Layer> layers, std::size_t l, const std::vector<Index>& split,
+                           Random& random) {
+  Layer& layer = layers[l];
   const Index old_width = layer.outputs();
+  const CsrMatrix before = layer.weights;
   for (const Index n : split) {
-    const auto columns = model.layers[l].weights.view().row_columns(n);
-    append_row(layer.weights, columns, model.layers[l].weights.view().row_values(n));
+    append_row(layer.weights, before.view().row_columns(n), before.view().row_values(n));
     layer.bias.push_back(layer.bias[static_cast<std::size_t>(n)]);
   }
   // What each neuron passes on: its share, and those of its copies.
@@ -56,7 +50,7 @@ Model widened(const Model& model, std::size_t l, const std::vector<Index>& split
   }
   CsrMatrix next;
   next.cols = layer.outputs();
-  const CsrView readers = model.layers[l + 1].weights.view();
+  const CsrView readers = layers[l + 1].weights.view();
   for (Index r = 0; r < readers.rows; ++r) {
     std::vector<std::pair<Index, float>> row;
     for (std::size_t e = 0; e < readers.row_columns(r).size(); ++e) {
@@ -74,12 +68,12 @@ Model widened(const Model& model, std::size_t l, const std::vector<Index>& split
     next.row_begin.push_back(next.nnz());
     ++next.rows;
   }
-  wide.layers[l + 1].weights = std::move(next);
-  return wide;
+  layers[l + 1].weights = std::move(next);
+  return layers;
 }
 
-Model deepened(const Model& model, std::size_t l) {
-  const Layer& before = model.layers[l];
+std::vector<Layer> deepened(std::vector<Layer> layers, std::size_t l) {
+  const Layer& before = layers[l];
   if (!before.activation.is(Activation::relu))
     fail("a layer behind {} neurons would change what the network computes; behind relu it does not",
          activation_name(before.activation.kind));
@@ -91,14 +85,13 @@ Model deepened(const Model& model, std::size_t l) {
     same.weights.row_begin.push_back(n + 1);
   }
   same.bias.assign(static_cast<std::size_t>(before.outputs()), 0.0f);
-  Model deep = model;
-  deep.layers.insert(deep.layers.begin() + static_cast<std::ptrdiff_t>(l) + 1, std::move(same));
-  return deep;
+  layers.insert(layers.begin() + static_cast<std::ptrdiff_t>(l) + 1, std::move(same));
+  return layers;
 }
 
-std::vector<std::vector<double>> neuron_gradients(const Model& model, const Dataset& data,
+std::vector<std::vector<double>> neuron_gradients(const Network& network, const Dataset& data,
                                                   const TrainOptions& options) {
-  Trainer trainer(data, start_from(model, data, options));
+  Trainer trainer(data, start_from(network, data, options));
   trainer.measure_gradients();
   const std::vector<TrainLayer>& layers = trainer.state().layers;
   std::vector<std::vector<double>> squares(layers.size() - 1);
@@ -113,11 +106,11 @@ std::vector<std::vector<double>> neuron_gradients(const Model& model, const Data
   return squares;
 }
 
-Model with_more_neurons(const Model& model, const std::vector<std::vector<double>>& gradients, double growth,
-                        Offset most, Random& random) {
-  Model grown = model;
-  for (std::size_t l = 0; l + 1 < model.layers.size(); ++l) {
-    const Layer& layer = grown.layers[l];
+std::vector<Layer> with_more_neurons(std::vector<Layer> layers,
+                                     const std::vector<std::vector<double>>& gradients, double growth,
+                                     Offset most, Random& random) {
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
+    const Layer& layer = layers[l];
     const auto wanted = static_cast<std::size_t>(std::llround(growth * layer.outputs()));
     std::vector<Index> order(static_cast<std::size_t>(layer.outputs()));
     std::iota(order.begin(), order.end(), 0);
@@ -125,19 +118,19 @@ Model with_more_neurons(const Model& model, const std::vector<std::vector<double
       return gradients[l][static_cast<std::size_t>(a)] > gradients[l][static_cast<std::size_t>(b)];
     });
     std::vector<Offset> readers(order.size(), 0);
-    for (const Index c : grown.layers[l + 1].weights.column) ++readers[static_cast<std::size_t>(c)];
+    for (const Index c : layers[l + 1].weights.column) ++readers[static_cast<std::size_t>(c)];
     std::vector<Index> split;
-    Offset connections = connections_of(grown);
+    Offset connections = connections_of(layers);
     for (std::size_t i = 0; i < wanted; ++i) {
       const Index n = order[i % order.size()];
-      const Offset cost = cost_of_split(grown, l, n, readers);
+      const Offset cost = cost_of_split(layer, n, readers);
       if (connections + cost > most) break;
       connections += cost;
       split.push_back(n);
     }
-    grown = widened(grown, l, split, random);
+    layers = widened(std::move(layers), l, split, random);
   }
-  return grown;
+  return layers;
 }
 
 }  // namespace filigree

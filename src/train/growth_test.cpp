@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "base/test_threads.h"
 #include "sparse/test_matrices.h"
 #include "train/test_training.h"
 

@@ -30,20 +30,20 @@ CsrMatrix restricted(const CsrMatrix& values, const CsrMatrix& pattern) {
 
 }  // namespace
 
-Model with_fresh_values(const Model& model, const TrainOptions& options) {
+Network with_fresh_values(const Network& network, const TrainOptions& options) {
   TrainOptions sparse = options;
   sparse.dense = false;
-  std::vector<TrainLayer> layers = layers_of(model, sparse, false);
-  Model fresh = model;
+  std::vector<TrainLayer> layers = layers_of(network, sparse, false);
+  std::vector<Layer> fresh;
   for (std::size_t l = 0; l < layers.size(); ++l) {
     draw_values(options, layers[l], l);
     std::ranges::fill(layers[l].bias, 0.0f);
-    fresh.layers[l] = to_layer(layers[l]);
+    fresh.push_back(to_layer(layers[l]));
   }
-  return fresh;
+  return with_layers(network, std::move(fresh), "fresh values");
 }
 
-Model draw_ticket(const Model& trained, const Model& early, const TrainOptions& options) {
+Network draw_ticket(const Network& trained, const Network& early, const TrainOptions& options) {
   TrainOptions once = options;
   once.dense = false;
   once.evolve = Evolve::prune;
@@ -52,10 +52,10 @@ Model draw_ticket(const Model& trained, const Model& early, const TrainOptions& 
   take_shape(trained, once);
   std::vector<TrainLayer> layers = layers_of(trained, once, false);
   prune(layers, once, {}, 1);
-  Model ticket = early;
+  std::vector<Layer> ticket = copied_layers(early);
   for (std::size_t l = 0; l < layers.size(); ++l)
-    ticket.layers[l].weights = restricted(early.layers[l].weights, to_layer(layers[l]).weights);
-  return ticket;
+    ticket[l].weights = restricted(ticket[l].weights, to_layer(layers[l]).weights);
+  return with_layers(early, std::move(ticket), "a ticket");
 }
 
 }  // namespace filigree

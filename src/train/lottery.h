@@ -2,16 +2,16 @@
 // Lottery tickets: connections that are kept for what they became, with the values they had.
 #pragma once
 
-#include "network/model_file.h"
+#include "network/network.h"
 #include "train/layer.h"
 
 namespace filigree {
 
 // The same connections with weights by chance (options.init, options.seed) and biases of zero.
-Model with_fresh_values(const Model& model, const TrainOptions& options);
+Network with_fresh_values(const Network& network, const TrainOptions& options);
 
 // Of `early`, only the connections that pruning `trained` at once to options.final_sparsity leaves. `early`
 // has all connections of `trained`.
-Model draw_ticket(const Model& trained, const Model& early, const TrainOptions& options);
+Network draw_ticket(const Network& trained, const Network& early, const TrainOptions& options);
 
 }  // namespace filigree

@@ -9,27 +9,31 @@
 #include <cmath>
 #include <set>
 
+#include "network/test_networks.h"
 #include "train/test_pruning.h"
 #include "train/topology.h"
 
 namespace filigree {
 namespace {
 
-Model random_model(const TrainOptions& options, std::uint64_t seed) {
+std::vector<Layer> random_layers(const TrainOptions& options, std::uint64_t seed) {
   TrainOptions own = options;
   own.seed = seed;
-  Model model;
-  for (const TrainLayer& layer : make_layers(own, false, 1)) model.layers.push_back(to_layer(layer));
-  model.loss = "cross-entropy";
-  return model;
+  std::vector<Layer> layers;
+  for (const TrainLayer& layer : make_layers(own, false, 1)) layers.push_back(to_layer(layer));
+  return layers;
+}
+
+Network classifier(const std::vector<Layer>& layers) {
+  return in_memory(layers, {.loss = Loss::cross_entropy});
 }
 
 // Each connection with its value.
 using Connection = std::tuple<std::size_t, Index, Index, float>;
-std::vector<Connection> connections(const Model& model) {
+std::vector<Connection> connections(const std::vector<Layer>& layers) {
   std::vector<Connection> all;
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    const CsrView w = model.layers[l].weights.view();
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const CsrView w = layers[l].weights.view();
     for (Index r = 0; r < w.rows; ++r)
       for (std::size_t e = 0; e < w.row_columns(r).size(); ++e)
         all.emplace_back(l, r, w.row_columns(r)[e], w.row_values(r)[e]);
@@ -40,12 +44,13 @@ std::vector<Connection> connections(const Model& model) {
 TEST(DrawTicket, KeepsWhatEndedLargeWithTheValuesItHad) {
   rc::check([] {
     TrainOptions options = pruning({*rc::gen::inRange(6, 25), *rc::gen::inRange(6, 25), 5}, 0, 0.6);
-    const Model early = random_model(options, *rc::gen::arbitrary<std::uint64_t>());
-    Model trained = early;
+    const std::vector<Layer> early = random_layers(options, *rc::gen::arbitrary<std::uint64_t>());
+    std::vector<Layer> trained = early;
     Random random(*rc::gen::arbitrary<std::uint64_t>());
-    for (Layer& layer : trained.layers)
+    for (Layer& layer : trained)
       for (float& v : layer.weights.value) v = static_cast<float>(random.normal());
-    const Model ticket = draw_ticket(trained, early, options);
+    const std::vector<Layer> ticket =
+        copied_layers(draw_ticket(classifier(trained), classifier(early), options));
     const std::vector<Connection> before = connections(early), ended = connections(trained),
                                   kept = connections(ticket);
     RC_ASSERT(kept.size() ==
@@ -63,25 +68,25 @@ TEST(DrawTicket, KeepsWhatEndedLargeWithTheValuesItHad) {
       bound = stays ? std::min(bound, std::fabs(v)) : std::max(bound, std::fabs(v));
     }
     RC_ASSERT(smallest_kept >= largest_gone);
-    for (std::size_t l = 0; l < ticket.layers.size(); ++l)
-      RC_ASSERT(ticket.layers[l].bias == early.layers[l].bias);
+    for (std::size_t l = 0; l < ticket.size(); ++l) RC_ASSERT(ticket[l].bias == early[l].bias);
   });
 }
 
 TEST(WithFreshValues, DrawsByTheSeedAndKeepsTheConnections) {
   TrainOptions options = pruning({20, 15, 5}, 0.4, 0.6);
-  const Model model = random_model(options, 7);
+  const std::vector<Layer> model = random_layers(options, 7);
   options.seed = 3;
-  const Model fresh = with_fresh_values(model, options);
-  ASSERT_EQ(fresh.layers.size(), model.layers.size());
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    EXPECT_EQ(fresh.layers[l].weights.column, model.layers[l].weights.column);
-    EXPECT_EQ(fresh.layers[l].weights.row_begin, model.layers[l].weights.row_begin);
-    EXPECT_NE(fresh.layers[l].weights.value, model.layers[l].weights.value);
+  const Network drawn = with_fresh_values(classifier(model), options);
+  const std::vector<Layer> fresh = copied_layers(drawn);
+  ASSERT_EQ(fresh.size(), model.size());
+  for (std::size_t l = 0; l < model.size(); ++l) {
+    EXPECT_EQ(fresh[l].weights.column, model[l].weights.column);
+    EXPECT_EQ(fresh[l].weights.row_begin, model[l].weights.row_begin);
+    EXPECT_NE(fresh[l].weights.value, model[l].weights.value);
   }
-  EXPECT_EQ(with_fresh_values(fresh, options).layers, fresh.layers);
+  EXPECT_EQ(copied_layers(with_fresh_values(drawn, options)), fresh);
   options.seed = 4;
-  EXPECT_NE(with_fresh_values(fresh, options).layers, fresh.layers);
+  EXPECT_NE(copied_layers(with_fresh_values(drawn, options)), fresh);
 }
 
 }  // namespace

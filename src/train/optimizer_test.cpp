@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "base/test_threads.h"
 #include "train/test_training.h"
 #include "train/topology.h"
 

@@ -162,13 +162,12 @@ void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, 
   const std::uint32_t key = drop ? panel_key(*step, p, 0) : 0;
   float* x = level(0, p);
   if (!layers.front().by_input) {
-    const Affine affine{batch.scaling.mean, batch.scaling.scale};
     if (batch.data.sparse())
       load_sparse_rows(batch, features, stride_, x);
     else if (!batch.data.bytes.empty())
-      load_panel(batch.data.bytes, features, batch.rows, affine, stride_, x);
+      load_panel(batch.data.bytes, features, batch.rows, batch.scaling, stride_, x);
     else
-      load_panel(batch.data.floats, features, batch.rows, affine, stride_, x);
+      load_panel(batch.data.floats, features, batch.rows, batch.scaling, stride_, x);
     if (drop) drop_out(key, options_.input_dropout, x, level_size_[0]);
     return;
   }

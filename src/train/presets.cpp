@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/presets.h"
+#include "filigree/train.h"
 
 #include <stdexcept>
 

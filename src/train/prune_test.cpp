@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "io/test_files.h"
+#include "network/test_networks.h"
 #include "train/connections.h"
 #include "train/start.h"
 #include "train/test_pruning.h"
@@ -125,7 +126,7 @@ TEST(Prune, RefusesTargetsThatEmptyALayer) {
 }
 
 // A network with this many full or half-full layers, as a run leaves it.
-Model trained(const Dataset& data, bool dense, Loss loss) {
+Network trained(const Dataset& data, bool dense, Loss loss) {
   TrainOptions options;
   options.network = {data.train.features, 12, 9, data.classes};
   options.dense = dense;
@@ -133,7 +134,7 @@ Model trained(const Dataset& data, bool dense, Loss loss) {
   options.loss = loss;
   options.epochs = 3;
   options.batch = 32;
-  return to_model(run_training(data, options, {}, {}).state, false);
+  return network_of(run_training(data, options, {}, {}).state);
 }
 
 TEST(StartFrom, GivesTheSameNetworkBack) {
@@ -141,11 +142,11 @@ TEST(StartFrom, GivesTheSameNetworkBack) {
     for (const bool dense : {false, true}) {
       for (const Loss loss : {Loss::cross_entropy, Loss::mse}) {
         const Dataset data = separable_data(kind, 120, 3, 1);
-        const Model model = trained(data, dense, loss);
+        const Network network = trained(data, dense, loss);
         TrainOptions options;
         options.dense = dense;
-        const TrainState state = start_from(model, data, options);
-        EXPECT_EQ(to_model(state, false).layers, model.layers);
+        const TrainState state = start_from(network, data, options);
+        EXPECT_EQ(copied_layers(network_of(state)), copied_layers(network));
         EXPECT_EQ(state.options.loss, loss);
         EXPECT_EQ(state.options.network, (std::vector<Index>{12, 12, 9, 3}));
         if (!dense) {
@@ -160,7 +161,7 @@ TEST(StartFrom, GivesTheSameNetworkBack) {
 
 TEST(StartFrom, PrunesAFullNetworkAndResumesBitByBit) {
   const Dataset data = separable_data(Kind::floats, 200, 3, 1);
-  const Model model = trained(data, true, Loss::cross_entropy);
+  const Network network = trained(data, true, Loss::cross_entropy);
   TrainOptions options;
   options.evolve = Evolve::prune;
   options.final_sparsity = 0.8;
@@ -179,13 +180,13 @@ TEST(StartFrom, PrunesAFullNetworkAndResumesBitByBit) {
       observer.epoch = [&](const EpochReport& report) {
         if (report.epoch == 2) stop.request_stop();
       };
-      const TrainOutcome whole = run_training(data, options, {}, {}, &model);
+      const TrainOutcome whole = run_training(data, options, {}, {}, &network);
       observer.stop = stop.get_token();
-      EXPECT_THROW(run_training(data, options, files, observer, &model), Cancelled);
+      EXPECT_THROW(run_training(data, options, files, observer, &network), Cancelled);
       files.resume = true;
       const TrainOptions saved = read_checkpoint(dir / "run" / "checkpoint.safetensors", {}).options;
       const TrainOutcome rest = run_training(data, saved, files, {});
-      EXPECT_EQ(to_model(rest.state, false).layers, to_model(whole.state, false).layers);
+      EXPECT_EQ(copied_layers(network_of(rest.state)), copied_layers(network_of(whole.state)));
       EXPECT_LE(connections(whole.state.layers), 56u);  // a fifth of 12·12 + 12·9 + 9·3
       EXPECT_GT(whole.test_accuracy, by == PruneBy::random ? 0.5 : 0.9);
     }
@@ -194,25 +195,26 @@ TEST(StartFrom, PrunesAFullNetworkAndResumesBitByBit) {
 
 TEST(StartFrom, RefusesWhatCannotBeTrained) {
   const Dataset data = separable_data(Kind::floats, 60, 3, 1);
-  const Model sound = trained(data, false, Loss::cross_entropy);
+  const Network sound = trained(data, false, Loss::cross_entropy);
   const auto refusal = [&](const auto& change, const TrainOptions& options = {}) {
-    Model model = sound;
-    change(model);
-    return error_of([&] { start_from(model, data, options); });
+    Pieces pieces = pieces_of(sound);
+    change(pieces);
+    return error_of([&] { start_from(pieces.network(), data, options); });
   };
-  EXPECT_EQ(refusal([](Model&) {}), "");
-  EXPECT_EQ(refusal([](Model& m) { m.layers[1].activation.cap = 6; }),
+  EXPECT_EQ(refusal([](Pieces&) {}), "");
+  EXPECT_EQ(refusal([](Pieces& m) { m.layers[1].activation.cap = 6; }),
             "layer 2 is capped at 6, which is not trained");
-  EXPECT_EQ(refusal([](Model& m) { m.layers[2].activation = Activation::relu; }),
+  EXPECT_EQ(refusal([](Pieces& m) { m.layers[2].activation = Activation::relu; }),
             "the last layer's activation is relu, but cross-entropy is trained with identity");
-  EXPECT_EQ(refusal([](Model& m) {
-              m.class_label = {1, 2, 3};
+  EXPECT_EQ(refusal([](Pieces& m) {
+              m.facts.class_labels = {1, 2, 3};
             }),
             "the network's classes have other labels than those of separable rows");
-  EXPECT_NE(refusal([](Model& m) { m.input_of = {0}; }), "");
+  EXPECT_NE(refusal([](Pieces& m) { m.ports.input_of = {0}; }), "");
   TrainOptions dense;
   dense.dense = true;
-  EXPECT_EQ(refusal([](Model&) {}, dense), "layer 1 has 60 of 144 connections, but dense training needs all");
+  EXPECT_EQ(refusal([](Pieces&) {}, dense),
+            "layer 1 has 60 of 144 connections, but dense training needs all");
 }
 
 }  // namespace

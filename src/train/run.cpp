@@ -12,7 +12,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 Trainer started(const Dataset& data, const TrainOptions& options, const RunFiles& files, const RunLog& log,
-                const TrainObserver& observer, const Model* network) {
+                const TrainObserver& observer, const Network* network) {
   if (files.resume) return Trainer(data, log.resumed(options, data, observer));
   if (network != nullptr) return Trainer(data, start_from(*network, data, options));
   return Trainer(data, options);
@@ -21,7 +21,7 @@ Trainer started(const Dataset& data, const TrainOptions& options, const RunFiles
 }  // namespace
 
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
-                          const TrainObserver& observer, const Model* start, const DevicePlace& place) {
+                          const TrainObserver& observer, const Network* start, const DevicePlace& place) {
   const RunLog log(files);
   Trainer trainer = started(data, options, files, log, observer, start);
   if (place.backend != nullptr) trainer.move_to(place);

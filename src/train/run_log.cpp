@@ -2,8 +2,8 @@
 #include "train/run_log.h"
 
 #include "base/error.h"
+#include "filigree/runtime.h"
 #include "io/atomic_file.h"
-#include "kernels/simd.h"
 #include "network/model_file.h"
 #include "train/config.h"
 
@@ -12,12 +12,6 @@ namespace filigree {
 namespace {
 
 const char* const kModel = "model.safetensors";
-
-void write_text(const std::filesystem::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
 
 // Names the first setting that differs.
 void check_same_settings(const TrainOptions& asked, const TrainOptions& saved,
@@ -48,8 +42,8 @@ RunLog::RunLog(const RunFiles& files) : files_(files) {
     fail("{}: holds a run already; resume that one, or choose another directory", files.directory.string());
   if (files.resume && !holds_run)
     fail(
-        "{0}: there is no checkpoint to resume from, as before the end of the first epoch; "
-        "start again with --config {0}/config.toml --out {0}",
+        "{0}: there is no checkpoint to resume from, as before the end of the first epoch; start again, with "
+        "the settings of {0}/config.toml",
         files.directory.string());
 }
 
@@ -65,17 +59,17 @@ TrainState RunLog::resumed(const TrainOptions& options, const Dataset& data,
   check_same_settings(asked, state.options, checkpoint());
   if (state.data_fingerprint != fingerprint(data))
     fail("{}: was written by a run on other data than {}", checkpoint().string(), data.name);
-  if (!state.simd.empty() && state.simd != simd_target_name() && observer.warning)
+  if (!state.simd.empty() && state.simd != simd_name() && observer.warning)
     observer.warning(
         fmt::format("{}: was written by a run with {} instructions, and this machine has {}: sums are added "
                     "in another order, so the results will differ in their last bits",
-                    checkpoint().string(), state.simd, simd_target_name()));
+                    checkpoint().string(), state.simd, simd_name()));
   return state;
 }
 
 void RunLog::begin(const TrainState& state) const {
   if (files_.directory.empty()) return;
-  if (!files_.resume) write_text(files_.directory / "config.toml", to_toml({files_.data, state.options}));
+  if (!files_.resume) write_file(files_.directory / "config.toml", to_toml({files_.data, state.options}));
   if (state.step == 0) keep_early(state);
 }
 
@@ -94,18 +88,18 @@ void RunLog::after_stop(const TrainState& state) const {
 void RunLog::end(const TrainState& state) const {
   if (files_.directory.empty()) return;
   write_metrics(state);
-  write_model(files_.directory / kModel, to_model(state, false));
+  write_model(files_.directory / kModel, network_of(state));
 }
 
 void RunLog::write_metrics(const TrainState& state) const {
   std::string lines;
   for (const EpochReport& report : state.history) lines.append(to_json_line(report)).push_back('\n');
-  write_text(files_.directory / "metrics.jsonl", lines);
+  write_file(files_.directory / "metrics.jsonl", lines);
 }
 
 void RunLog::keep_early(const TrainState& state) const {
   if (static_cast<std::int64_t>(state.history.size()) == files_.early_epochs)
-    write_model(files_.directory / "early.safetensors", to_model(state, false));
+    write_model(files_.directory / "early.safetensors", network_of(state));
 }
 
 void RunLog::guard(const Dataset& data, const TrainOptions& options,
@@ -119,9 +113,10 @@ void RunLog::guard(const Dataset& data, const TrainOptions& options,
     if (!std::filesystem::exists(checkpoint()))
       throw Error(fmt::format("{}; there is no checkpoint yet", error.what()));
     TrainState good = read_checkpoint(checkpoint(), options);
-    good.class_label = data.class_label;
+    good.facts.class_labels = data.class_label;
+    good.facts.input_names = data.feature_names;
     good.origin = data.origin;
-    write_model(files_.directory / kModel, to_model(good, false));
+    write_model(files_.directory / kModel, network_of(good));
     throw Error(fmt::format("{}; the last good checkpoint is {}, and model.safetensors is its network",
                             error.what(), checkpoint().string()));
   }

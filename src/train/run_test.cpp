@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "filigree/train.h"
 #include "io/test_files.h"
 #include "network/model_file.h"
 #include "train/config.h"
-#include "train/presets.h"
 #include "train/test_checkpoint.h"
 #include "train/test_training.h"
 #include "train/trainer.h"
@@ -190,12 +190,12 @@ TEST(Run, MeasuresWhatTheNetworkDoes) {
       const auto network = in_double(outcome.state.layers);
       std::vector<Index> rows(static_cast<std::size_t>(data.test.rows));
       std::iota(rows.begin(), rows.end(), 0);
-      const Score test = score_of(network, data.test, outcome.state.scaling, rows);
+      const Score test = score_of(network, data.test, outcome.state.facts.scaling, rows);
       ASSERT_EQ(test.close, 0);
       EXPECT_NEAR(outcome.test_accuracy, static_cast<double>(test.right) / 75, 1e-12);
       const Trainer trainer(data, options);
       const auto& validation = trainer.validation_rows();
-      const Score score = score_of(network, data.train, outcome.state.scaling, validation);
+      const Score score = score_of(network, data.train, outcome.state.facts.scaling, validation);
       ASSERT_EQ(score.close, 0);
       EXPECT_NEAR(outcome.state.history.back().validation_accuracy,
                   static_cast<double>(score.right) / static_cast<double>(validation.size()), 1e-12);
@@ -251,12 +251,12 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
         for (std::size_t begin = 0; begin < rows.size(); begin += 32)
           trainer.step(std::span(rows).subspan(begin, std::min<std::size_t>(32, rows.size() - begin)));
       }
-      const Model model = read_model(directory / "model.safetensors");
-      ASSERT_EQ(model.layers.size(), 3u);
+      const std::vector<Layer> model = copied_layers(read_model(directory / "model.safetensors"));
+      ASSERT_EQ(model.size(), 3u);
       for (std::size_t l = 0; l < 3; ++l) {
         EXPECT_EQ(to_layer(outcome.state.layers[l]), to_layer(trainer.state().layers[l]));
-        EXPECT_EQ(model.layers[l].weights, to_layer(trainer.state().layers[l]).weights);
-        EXPECT_EQ(model.layers[l].bias, trainer.state().layers[l].bias);
+        EXPECT_EQ(model[l].weights, to_layer(trainer.state().layers[l]).weights);
+        EXPECT_EQ(model[l].bias, trainer.state().layers[l].bias);
       }
       const LossSum test = trainer.evaluate(data.test, [&] {
         std::vector<Index> rows(static_cast<std::size_t>(data.test.rows));
@@ -277,11 +277,11 @@ TEST(Run, LeavesItsFiles) {
   const TrainOutcome outcome = run_training(data, options, files, {});
   const auto left = contents(files.directory);
   ASSERT_EQ(left.size(), 4u);
-  const Model model = read_model(files.directory / "model.safetensors");
-  ASSERT_EQ(model.layers.size(), 3u);
-  for (std::size_t l = 0; l < 3; ++l) EXPECT_EQ(model.layers[l], to_layer(outcome.state.layers[l]));
-  EXPECT_EQ(model.input_mean, outcome.state.scaling.mean);
-  EXPECT_EQ(model.input_scale, outcome.state.scaling.scale);
+  const Network network = read_model(files.directory / "model.safetensors");
+  const std::vector<Layer> layers = copied_layers(network);
+  ASSERT_EQ(layers.size(), 3u);
+  for (std::size_t l = 0; l < 3; ++l) EXPECT_EQ(layers[l], to_layer(outcome.state.layers[l]));
+  EXPECT_EQ(network.facts().scaling, outcome.state.facts.scaling);
   const TrainConfig config = read_config(files.directory / "config.toml", {});
   EXPECT_EQ(config.options, options);
   EXPECT_EQ(config.data.source, "digits:100");
@@ -517,12 +517,7 @@ TEST(Run, RefusesADirectoryThatHoldsARun) {
 }
 
 void expect_network_of(const TrainState& state, const std::filesystem::path& path) {
-  const Model expected = to_model(state, false), model = read_model(path);
-  ASSERT_EQ(model.layers.size(), expected.layers.size());
-  for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    EXPECT_EQ(model.layers[l].weights, expected.layers[l].weights);
-    EXPECT_EQ(model.layers[l].bias, expected.layers[l].bias);
-  }
+  EXPECT_EQ(copied_layers(read_model(path)), copied_layers(network_of(state)));
 }
 
 TEST(Run, RefusesSettingsThatWouldDoNothingOrLeaveNothing) {

@@ -7,15 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "filigree/options.h"
+#include "filigree/train.h"
 
 namespace filigree {
-
-// In the order of for_each_setting, with these defaults.
-FILIGREE_PUBLIC std::vector<SettingInfo> setting_infos(const TrainOptions& standard);
-
-// "0.9", "he", "true", "784-256-10" (network), "0.1,0.2" (densities). Throws std::invalid_argument.
-FILIGREE_PUBLIC void apply_setting(TrainOptions& options, std::string_view name, std::string_view text);
 
 // Throws std::invalid_argument for the first value that is out of its range.
 void check_settings(const TrainOptions& options);

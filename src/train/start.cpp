@@ -13,10 +13,10 @@ namespace filigree {
 namespace {
 
 // What the last layer's activation and the loss say together.
-Loss loss_of(const Model& model) {
-  const Layer& last = model.layers.back();
-  const auto named = from_word<Loss>(model.loss);
-  const Loss loss = named.value_or(last.activation.is(Activation::sigmoid) ? Loss::mse : Loss::cross_entropy);
+Loss loss_of(const Network& network) {
+  const LayerView last = network.layer(network.layers() - 1);
+  const Loss loss = network.facts().loss.value_or(
+      last.activation.is(Activation::sigmoid) ? Loss::mse : Loss::cross_entropy);
   const Activation fitting = output_activation(loss);
   if (!last.activation.is(fitting))
     fail("the last layer's activation is {}, but {} is trained with {}",
@@ -39,30 +39,32 @@ void check_layer(const Layer& layer, const std::string& name, bool dense) {
            kMaxPatternColumns);
 }
 
-void check_trainable(const Model& model, const Dataset& data, const TrainOptions& options) {
-  for (std::size_t l = 0; l < model.layers.size(); ++l)
-    check_layer(model.layers[l], fmt::format("layer {}", l + 1), options.dense);
-  for (const ExitHead& exit : model.exits) {
+void check_trainable(const Network& network, const Dataset& data, const TrainOptions& options) {
+  const std::vector<LayerPointer> layers = all_layers(network);
+  const std::vector<ExitHead>& heads = network.parts().exits;
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    check_layer(*layers[l], fmt::format("layer {}", l + 1), options.dense);
+  for (const ExitHead& exit : heads) {
     const std::string name = fmt::format("the exit behind layer {}", exit.after);
     check_layer(exit.layer, name, options.dense);
-    if (!exit.layer.activation.is(model.layers.back().activation.kind))
+    if (!exit.layer.activation.is(layers.back()->activation.kind))
       fail("{} ends in {}, the network in {}", name, activation_name(exit.layer.activation.kind),
-           activation_name(model.layers.back().activation.kind));
+           activation_name(layers.back()->activation.kind));
   }
   std::vector<Index> exits;
-  for (const ExitHead& exit : model.exits) exits.push_back(exit.after);
+  for (const ExitHead& exit : heads) exits.push_back(exit.after);
   if (!exits.empty() && !options.exits.empty() && options.exits != exits)
     fail("the network has exits behind layer {} already, and was to get some behind {}",
          fmt::join(exits, ", "), fmt::join(options.exits, ", "));
   if (!options.mixtures.empty()) fail("the layers of a network that is there do not become mixtures");
-  if (model.layers.front().inputs() == data.train.features && model.layers.back().outputs() == data.classes &&
-      model.class_label != data.class_label)
+  if (network.inputs() == data.train.features && network.outputs() == data.classes &&
+      network.facts().class_labels != data.class_label)
     fail("the network's classes have other labels than those of {}", data.name);
 }
 
 // Mean and scale of one length.
-InputScaling scaling_of(const Model& model, const Dataset& data) {
-  InputScaling scaling{model.input_mean, model.input_scale};
+InputScaling scaling_of(const Network& network, const Dataset& data) {
+  InputScaling scaling = network.facts().scaling;
   const std::size_t length = std::max(scaling.mean.size(), scaling.scale.size());
   if (length > 0 && data.train.sparse())
     fail("the network scales its inputs, but the sparse rows of {} stay as they are", data.name);
@@ -76,10 +78,11 @@ InputScaling scaling_of(const Model& model, const Dataset& data) {
 
 }  // namespace
 
-std::vector<TrainLayer> layers_of(const Model& model, const TrainOptions& options, bool sparse_rows) {
-  std::vector<TrainLayer> layers(model.layers.size());
+std::vector<TrainLayer> layers_of(const Network& network, const TrainOptions& options, bool sparse_rows) {
+  const std::vector<LayerPointer> sources = all_layers(network);
+  std::vector<TrainLayer> layers(sources.size());
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    const Layer& source = model.layers[l];
+    const Layer& source = *sources[l];
     TrainLayer& layer = layers[l];
     layer.inputs = source.inputs();
     layer.outputs = source.outputs();
@@ -92,25 +95,27 @@ std::vector<TrainLayer> layers_of(const Model& model, const TrainOptions& option
   return layers;
 }
 
-void take_shape(const Model& model, TrainOptions& options) {
-  options.loss = loss_of(model);
-  options.network = {model.layers.front().inputs()};
+void take_shape(const Network& network, TrainOptions& options) {
+  options.loss = loss_of(network);
+  options.network = {network.width(0)};
   options.distribution = Distribution::densities;
   options.densities.clear();
   double connections = 0, all = 0;
-  for (const Layer& layer : model.layers) {
-    const double capacity = static_cast<double>(layer.inputs()) * static_cast<double>(layer.outputs());
-    const auto own = static_cast<double>(layer.weights.nnz());
-    options.network.push_back(layer.outputs());
+  for (Index l = 0; l < network.layers(); ++l) {
+    const LayerView layer = network.layer(l);
+    const double capacity = static_cast<double>(layer.inputs) * static_cast<double>(layer.outputs);
+    const auto own = static_cast<double>(layer.value.size());
+    options.network.push_back(layer.outputs);
     options.densities.push_back(own / capacity);
     connections += own;
     all += capacity;
   }
   options.sparsity = 1 - connections / all;
-  if (model.exits.empty()) return;  // it may get some
+  const std::vector<ExitHead>& exits = network.parts().exits;
+  if (exits.empty()) return;  // it may get some
   options.exits.clear();
   connections = all = 0;
-  for (const ExitHead& exit : model.exits) {
+  for (const ExitHead& exit : exits) {
     options.exits.push_back(exit.after);
     connections += static_cast<double>(exit.layer.weights.nnz());
     all += static_cast<double>(exit.layer.inputs()) * static_cast<double>(exit.layer.outputs());
@@ -118,20 +123,20 @@ void take_shape(const Model& model, TrainOptions& options) {
   options.exit_density = connections / all;
 }
 
-TrainState start_from(const Model& given, const Dataset& data, const TrainOptions& options) {
-  const Model model = expanded(given);
-  check_trainable(model, data, options);
+TrainState start_from(const Network& given, const Dataset& data, const TrainOptions& options) {
+  const Network network = expanded(given);
+  check_trainable(network, data, options);
   TrainState state;
   state.options = options;
-  take_shape(model, state.options);
+  take_shape(network, state.options);
   state.data_fingerprint = fingerprint(data);
-  state.scaling = scaling_of(model, data);
-  state.layers = layers_of(model, options, data.train.sparse());
+  state.facts.scaling = scaling_of(network, data);
+  state.layers = layers_of(network, options, data.train.sparse());
   const std::vector<LayerShape> shapes = layout(state.options);
   for (std::size_t l = state.layers.size(); l < shapes.size(); ++l) {
     TrainLayer& exit =
         state.layers.emplace_back(make_layer(state.options, shapes[l], l, data.train.sparse()));
-    for (const ExitHead& head : model.exits)
+    for (const ExitHead& head : network.parts().exits)
       if (head.after == static_cast<Index>(shapes[l].level)) set_connections(exit, head.layer, true);
   }
   return state;

@@ -9,11 +9,11 @@ namespace filigree {
 // The state before the first step. Shape, densities, loss, activations and scaling are the network's and take
 // the place of those in `options`; a compiled one is expanded first. Throws Error if the network cannot be
 // trained, or not on this data.
-TrainState start_from(const Model& model, const Dataset& data, const TrainOptions& options);
+TrainState start_from(const Network& network, const Dataset& data, const TrainOptions& options);
 
 // The layers of that state, without the optimizer's memory.
-std::vector<TrainLayer> layers_of(const Model& model, const TrainOptions& options, bool sparse_rows);
+std::vector<TrainLayer> layers_of(const Network& network, const TrainOptions& options, bool sparse_rows);
 // Shape, densities, loss and sparsity of `options` become the network's.
-void take_shape(const Model& model, TrainOptions& options);
+void take_shape(const Network& network, TrainOptions& options);
 
 }  // namespace filigree

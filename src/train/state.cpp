@@ -7,10 +7,10 @@
 #include <list>
 
 #include "base/error.h"
+#include "filigree/runtime.h"
 #include "io/json_value.h"
 #include "io/safetensors.h"
 #include "kernels/descent.h"
-#include "kernels/simd.h"
 #include "train/config.h"
 #include "train/topology.h"
 
@@ -181,22 +181,23 @@ Layer read_best(const TensorFile& file, std::size_t l, const TrainLayer& like) {
 }
 
 // Layers come in the order of layout().
-void add_to_model(Model& model, const TrainLayer& trained, Layer layer, Index active) {
+void add_layer(std::vector<Layer>& layers, std::vector<ExitHead>& exits, const TrainLayer& trained,
+               Layer layer, Index active) {
   switch (trained.role) {
     case LayerRole::chain:
-      model.layers.push_back(std::move(layer));
+      layers.push_back(std::move(layer));
       break;
     case LayerRole::expert:
-      if (model.layers.size() == trained.level)
-        model.layers.push_back(std::move(layer));
+      if (layers.size() == trained.level)
+        layers.push_back(std::move(layer));
       else
-        append_expert(model.layers.back(), layer);
+        append_expert(layers.back(), layer);
       break;
     case LayerRole::gate:
-      model.layers[trained.level].gate = Gate{std::move(layer.weights), std::move(layer.bias), active};
+      layers[trained.level].gate = Gate{std::move(layer.weights), std::move(layer.bias), active};
       break;
     case LayerRole::exit:
-      model.exits.push_back({static_cast<Index>(trained.level), std::move(layer)});
+      exits.push_back({static_cast<Index>(trained.level), std::move(layer)});
       break;
   }
 }
@@ -271,7 +272,7 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
   Metadata metadata;
   metadata["format"] = kFormat;
   metadata["config"] = to_toml({{}, state.options});
-  metadata["simd"] = simd_target_name();
+  metadata["simd"] = simd_name();
   metadata["data"] = fmt::format("{}", state.data_fingerprint);
   metadata["step"] = fmt::format("{}", state.step);
   metadata["step_in_epoch"] = fmt::format("{}", state.step_in_epoch);
@@ -281,8 +282,8 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
   std::string history;
   for (const EpochReport& report : state.history) history.append(to_json_line(report)).push_back('\n');
   metadata["history"] = history;
-  tensors.add("input.mean", state.scaling.mean);
-  tensors.add("input.scale", state.scaling.scale);
+  tensors.add("input.mean", state.facts.scaling.mean);
+  tensors.add("input.scale", state.facts.scaling.scale);
   for (std::size_t l = 0; l < state.layers.size(); ++l) {
     const std::string prefix = fmt::format("layers.{}.", l);
     const TrainLayer& layer = state.layers[l];
@@ -335,8 +336,8 @@ TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults
   const std::size_t scales = file.get<float>("input.scale").size();  // none, one for all, or one per feature
   if (scales > 1 && scales != static_cast<std::size_t>(state.options.network.front()))
     fail("{}: {} scales for {} inputs", file.name(), scales, state.options.network.front());
-  state.scaling.mean = values<float>(file, "input.mean", scales);
-  state.scaling.scale = values<float>(file, "input.scale", scales);
+  state.facts.scaling.mean = values<float>(file, "input.mean", scales);
+  state.facts.scaling.scale = values<float>(file, "input.scale", scales);
   for (const LayerShape& shape : layout(state.options))
     state.layers.push_back(read_layer(file, state.layers.size(), shape, state));
   if (file.contains("best.0.value"))
@@ -345,17 +346,16 @@ TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults
   return state;
 }
 
-Model to_model(const TrainState& state, bool best) {
-  Model model;
+Network network_of(const TrainState& state, Which which) {
+  Network::Parts parts;
+  parts.facts = state.facts;
+  parts.facts.loss = state.options.loss;
+  parts.origin = state.origin;
+  std::vector<Layer> layers;
   for (std::size_t l = 0; l < state.layers.size(); ++l)
-    add_to_model(model, state.layers[l], best ? state.best[l] : to_layer(state.layers[l]),
-                 state.options.active_experts);
-  model.input_mean = state.scaling.mean;
-  model.input_scale = state.scaling.scale;
-  model.loss = std::string(word(state.options.loss));
-  model.class_label = state.class_label;
-  model.origin = state.origin;
-  return model;
+    add_layer(layers, parts.exits, state.layers[l],
+              which == Which::best ? state.best[l] : to_layer(state.layers[l]), state.options.active_experts);
+  return Network(parts.with(std::move(layers), "a network in training"));
 }
 
 }  // namespace filigree

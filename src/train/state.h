@@ -12,7 +12,7 @@
 #include "data/dataset.h"
 #include "filigree/reports.h"
 #include "io/safetensors.h"
-#include "network/model_file.h"
+#include "network/network.h"
 #include "train/layer.h"
 
 namespace filigree {
@@ -20,9 +20,7 @@ namespace filigree {
 struct TrainState {
   TrainOptions options;
   std::uint64_t data_fingerprint = 0;  // of the data set the run began with
-  InputScaling scaling;
-  // See Dataset; not in the checkpoint, because the data knows them.
-  std::vector<Index> class_label;
+  NetworkFacts facts;  // names, labels and origin are not in the checkpoint, because the data has them
   DataOrigin origin;
   std::string simd;  // instruction set of the run that wrote the checkpoint; empty: not known
   std::vector<TrainLayer> layers;
@@ -50,8 +48,9 @@ std::uint64_t checkpoint_sum(const Metadata& metadata, const std::map<std::strin
 // Of shapes, labels and features.
 std::uint64_t fingerprint(const Dataset& data);
 
-// The network as it is kept: the best one if the run stopped early for it.
-Model to_model(const TrainState& state, bool best);
+// The network as it is: the last one, or the best so far where the run watches for it.
+enum class Which { last, best };
+Network network_of(const TrainState& state, Which which = Which::last);
 
 // A line of metrics.jsonl, and back.
 std::string to_json_line(const EpochReport& report);

@@ -88,7 +88,7 @@ TEST(Checkpoint, BringsEverythingBack) {
       const TrainState back = read_checkpoint(path, {});
       EXPECT_EQ(back.options, state.options);
       EXPECT_EQ(back.data_fingerprint, state.data_fingerprint);
-      EXPECT_EQ(back.scaling, state.scaling);
+      EXPECT_EQ(back.facts.scaling, state.facts.scaling);
       EXPECT_EQ(back.step, 3);
       EXPECT_EQ(back.step_in_epoch, 3);
       EXPECT_EQ(back.best_accuracy, 0.7);
@@ -217,8 +217,9 @@ TEST(Checkpoint, RefusesWeightsThatAreNotFiniteAndArraysThatDoNotFit) {
   EXPECT_NE(complaint([](TrainState& s) { s.layers[0].bias_second.push_back(0); }), "");
   EXPECT_NE(complaint([](TrainState& s) { s.layers[2].pattern.column[0] = 99; }), "");
   EXPECT_NE(complaint([](TrainState& s) { s.layers[2].pattern.row_begin[1] = 9999; }), "");
-  EXPECT_NE(complaint([](TrainState& s) { s.scaling.mean.resize(3); }), "") << "a scale of 8, a mean of 3";
-  EXPECT_NE(complaint([](TrainState& s) { s.scaling.scale.push_back(1); }), "");
+  EXPECT_NE(complaint([](TrainState& s) { s.facts.scaling.mean.resize(3); }), "")
+      << "a scale of 8, a mean of 3";
+  EXPECT_NE(complaint([](TrainState& s) { s.facts.scaling.scale.push_back(1); }), "");
   EXPECT_NE(complaint([](TrainState& s) { s.best[1].weights.column[0] = 70; }), "");
   EXPECT_NE(complaint([](TrainState& s) { s.layers.pop_back(); }), "");
 }
@@ -296,17 +297,17 @@ TEST(Fingerprint, ChangesWithEverythingInTheData) {
   }
 }
 
-TEST(ToModel, KeepsLayersScalingAndLoss) {
+TEST(NetworkOf, KeepsLayersScalingAndLoss) {
   const Dataset data = random_data(Kind::floats, 60, 8, 3, 8);
   const TrainState state = some_state(data, false);
-  const Model last = to_model(state, false), best = to_model(state, true);
-  ASSERT_EQ(last.layers.size(), 3u);
-  EXPECT_EQ(last.layers[1].weights, to_csr(state.layers[1].transposed, state.layers[1].transposed_value));
-  EXPECT_EQ(last.layers[1].activation.slope, -0.1f);
-  EXPECT_EQ(last.input_mean, state.scaling.mean);
-  EXPECT_EQ(last.input_scale, state.scaling.scale);
-  EXPECT_EQ(last.loss, "cross-entropy");
-  EXPECT_EQ(best.layers[0].bias[0], 0.25f);
+  const Network last = network_of(state), best = network_of(state, Which::best);
+  const std::vector<Layer> layers = copied_layers(last);
+  ASSERT_EQ(layers.size(), 3u);
+  EXPECT_EQ(layers[1].weights, to_csr(state.layers[1].transposed, state.layers[1].transposed_value));
+  EXPECT_EQ(layers[1].activation.slope, -0.1f);
+  EXPECT_EQ(last.facts().scaling, state.facts.scaling);
+  EXPECT_EQ(last.facts().loss, Loss::cross_entropy);
+  EXPECT_EQ(best.layer(0).bias[0], 0.25f);
 }
 
 }  // namespace

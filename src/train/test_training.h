@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "base/parallel.h"
 #include "base/random.h"
+#include "base/test_threads.h"
 #include "data/dataset.h"
 #include "train/layer.h"
 #include "train/pass.h"

@@ -126,7 +126,7 @@ Trainer::Trainer(const Dataset& data, const TrainOptions& options)
   state_.data_fingerprint = fingerprint(data);
   state_.layers = make_layers(options, data.train.sparse(), slices_);
   split_rows();
-  state_.scaling = input_scaling(options.scaling, data.train, train_rows_);
+  state_.facts.scaling = input_scaling(options.scaling, data.train, train_rows_);
   check_pruning();
   backend_ = std::make_unique<CpuTraining>(data_, state_);
 }
@@ -149,7 +149,8 @@ Trainer::Trainer(const Dataset& data, TrainState state)
 }
 
 void Trainer::split_rows() {
-  state_.class_label = data_.class_label;
+  state_.facts.class_labels = data_.class_label;
+  state_.facts.input_names = data_.feature_names;
   state_.origin = data_.origin;
   train_rows_.resize(static_cast<std::size_t>(data_.train.rows));
   std::iota(train_rows_.begin(), train_rows_.end(), 0);

@@ -92,7 +92,7 @@ struct TrainOutcome {
 // A whole run. Throws Cancelled after observer.stop, once the checkpoint is written. `start`: the network to
 // go on from, see start.h; a run that is resumed has it already.
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
-                          const TrainObserver& observer, const Model* start = nullptr,
+                          const TrainObserver& observer, const Network* start = nullptr,
                           const DevicePlace& place = {});
 
 }  // namespace filigree

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "base/test_threads.h"
 #include "sparse/test_errors.h"
 #include "train/cpu_training.h"
 #include "train/test_training.h"
@@ -224,7 +225,7 @@ TEST(Trainer, ScalesByTheRowsItTrainsOnAlone) {
   const Trainer before(data, options);
   for (const Index row : before.validation_rows())
     std::fill_n(data.train.floats.data() + static_cast<std::size_t>(row) * 20, 20, 1e6f);
-  EXPECT_EQ(Trainer(data, options).state().scaling, before.state().scaling);
+  EXPECT_EQ(Trainer(data, options).state().facts.scaling, before.state().facts.scaling);
 }
 
 TEST(Trainer, TakesBatchesLargerThanTheData) {

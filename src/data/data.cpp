@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data sets behind the public API.
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "data/data.h"
+
+namespace filigree {
+
+namespace {
+
+constexpr Index kMostClasses = 65536;
+
+std::string with_commas(Index number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+}  // namespace
+
+Index Data::features() const {
+  return impl_->dataset.train.features;
+}
+Index Data::classes() const {
+  return impl_->dataset.classes;
+}
+Index Data::train_rows() const {
+  return impl_->dataset.train.rows;
+}
+Index Data::test_rows() const {
+  return impl_->dataset.test.rows;
+}
+
+bool Data::test_drawn() const {
+  return impl_->dataset.test_drawn;
+}
+
+std::string Data::describe() const {
+  return fmt::format("{}: {}{} rows of {} features, {} classes", impl_->dataset.name,
+                     with_commas(train_rows()),
+                     test_rows() > 0 ? fmt::format(" + {}", with_commas(test_rows())) : "",
+                     with_commas(features()), with_commas(classes()));
+}
+
+Data load_data(const DataOptions& options, const Observer& observer) {
+  Data::Impl impl{load_dataset(options, observer), options};
+  impl.options.source = absolute_source(options.source);
+  return Data(std::make_shared<Data::Impl>(std::move(impl)));
+}
+
+Data make_data(std::span<const float> values, std::span<const Index> labels, Index features) {
+  if (features < 1) throw std::invalid_argument(fmt::format("{} features", features));
+  if (labels.empty()) throw std::invalid_argument("no rows");
+  if (values.size() != labels.size() * static_cast<std::size_t>(features))
+    throw std::invalid_argument(
+        fmt::format("{} values for {} rows of {} features", values.size(), labels.size(), features));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i]))
+      fail("feature {} of row {} is {}", i % static_cast<std::size_t>(features),
+           i / static_cast<std::size_t>(features), values[i]);
+  for (std::size_t r = 0; r < labels.size(); ++r)
+    if (labels[r] < 0 || labels[r] >= kMostClasses)
+      fail("label of row {} is {}, but labels are 0, 1, … up to {}", r, labels[r], kMostClasses - 1);
+  Data::Impl impl;
+  Dataset& set = impl.dataset;
+  set.name = "data in memory";
+  set.classes = std::ranges::max(labels) + 1;
+  set.train.rows = static_cast<Index>(labels.size());
+  set.train.features = set.test.features = features;
+  set.train.label.assign(labels.begin(), labels.end());
+  set.train.floats = Buffer<float>(values.size());
+  std::ranges::copy(values, set.train.floats.begin());
+  return Data(std::make_shared<Data::Impl>(std::move(impl)));
+}
+
+}  // namespace filigree

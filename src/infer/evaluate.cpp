@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "filigree/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/system.h"
+#include "data/data.h"
+#include "infer/column_order.h"
+#include "infer/outputs.h"
+#include "infer/rows_loader.h"
+#include "network/network.h"
+
+namespace filigree {
+
+namespace {
+
+constexpr std::size_t kOutputsAtATime = std::size_t{1} << 24;  // floats: 64 MiB of outputs in memory
+
+void check_fit(const Network& network, const Data& data, const DataRows& rows, const char* part) {
+  if (rows.rows == 0)
+    throw std::invalid_argument(fmt::format("{}: there are no {} rows", data.impl().dataset.name, part));
+  if (rows.label.empty()) fail("{}: the {} rows have no labels", data.impl().dataset.name, part);
+  // A sparse file says nothing about columns that are zero in all its rows.
+  if (rows.features > network.inputs() || (!rows.sparse() && rows.features < network.inputs()))
+    fail("{}: {} features a row, but the network has {} inputs", data.impl().dataset.name, rows.features,
+         network.inputs());
+  if (data.classes() > network.outputs())
+    fail("{}: {} classes, but the network has {} outputs", data.impl().dataset.name, data.classes(),
+         network.outputs());
+}
+
+// For each class of the data, the network's output for it. Files number their classes each for itself, so
+// labels as they are in the files decide, where the network knows those of its own data.
+std::vector<Index> outputs_for(const Network& network, const Dataset& data) {
+  const std::vector<Index>& known = network.facts().class_labels;
+  std::vector<Index> output;
+  for (Index c = 0; c < data.classes; ++c) {
+    const Index label = data.class_label.empty() ? c : data.class_label[static_cast<std::size_t>(c)];
+    if (known.empty()) {
+      // Trained on classes called 0, 1, …, or made by another program: numbers are all there is.
+      const bool trained = network.facts().loss.has_value();
+      output.push_back(trained ? label : c);
+      if (output.back() < 0 || output.back() >= network.outputs())
+        fail("{}: there is a row of class {}, but the network knows 0 to {}", data.name, label,
+             network.outputs() - 1);
+      continue;
+    }
+    const auto at = std::ranges::lower_bound(known, label);
+    if (at == known.end() || *at != label)
+      fail("{}: there is a row of class {}, but the network knows {}{}", data.name, label,
+           fmt::join(std::span(known).first(std::min<std::size_t>(known.size(), 10)), ", "),
+           known.size() > 10 ? ", …" : "");
+    output.push_back(static_cast<Index>(at - known.begin()));
+  }
+  return output;
+}
+
+// -log of the label's share, by the largest output, so that nothing overflows.
+double cross_entropy(std::span<const float> outputs, std::size_t label) {
+  const auto largest = static_cast<double>(std::ranges::max(outputs));
+  double sum = 0;
+  for (const float o : outputs) sum += std::exp(static_cast<double>(o) - largest);
+  return std::log(sum) + largest - static_cast<double>(outputs[label]);
+}
+
+double squared_error(std::span<const float> outputs, std::size_t label) {
+  double sum = 0;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const double error = static_cast<double>(outputs[o]) - (o == label ? 1 : 0);
+    sum += error * error;
+  }
+  return sum / 2;
+}
+
+// The rows with the given columns.
+DataRows in_order(const DataRows& rows, std::span<const Index> order) {
+  DataRows result;
+  result.rows = rows.rows;
+  result.features = static_cast<Index>(order.size());
+  result.label = rows.label;
+  result.floats = Buffer<float>(static_cast<std::size_t>(rows.rows) * order.size());
+  const auto width = static_cast<std::size_t>(rows.features);
+  for (std::size_t i = 0; i < result.floats.size(); ++i)
+    result.floats[i] =
+        rows.floats[i / order.size() * width + static_cast<std::size_t>(order[i % order.size()])];
+  return result;
+}
+
+// Adds up how well a network does on the rows of one part after the other.
+class Scores {
+ public:
+  Scores(const Plan& plan, std::span<const Index> output_of_class)
+      : plan_(plan), output_of_class_(output_of_class), width_(static_cast<std::size_t>(plan.outputs())) {
+    result_.wrong_by_class.assign(width_, 0);
+    result_.rows_by_class.assign(width_, 0);
+  }
+
+  void add(const DataRows& rows, const Observer& observer) {
+    const bool mse = plan_.facts().loss == Loss::mse;
+    const auto output_of_row = [&](std::size_t row) {
+      return output_of_class_[static_cast<std::size_t>(rows.label[row])];
+    };
+    const auto total = static_cast<std::size_t>(rows.rows);
+    const std::size_t batch =
+        std::max<std::size_t>(static_cast<std::size_t>(kPanelRows), kOutputsAtATime / width_);
+    result_.rows += rows.rows;
+    for (std::size_t first = 0; first < total; first += batch) {
+      const std::size_t count = std::min(batch, total - first);
+      const double start = seconds_now();
+      const auto outputs =
+          plan_.impl().run(count, loader_of(rows, first, count, plan_.impl()), observer, &work_);
+      result_.seconds += seconds_now() - start;
+      std::vector<double> row_loss(count);  // added up in the order of rows, whatever the threads
+      std::vector<char> right(count);
+      parallel_for(count, 1024, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t r = begin; r < end; ++r) {
+          const auto row = std::span(outputs).subspan(r * width_, width_);
+          const auto label = static_cast<std::size_t>(output_of_row(first + r));
+          right[r] = best_output(row) == output_of_row(first + r);
+          row_loss[r] = mse ? squared_error(row, label) : cross_entropy(row, label);
+        }
+      });
+      for (std::size_t r = 0; r < count; ++r) {
+        const auto label = static_cast<std::size_t>(output_of_row(first + r));
+        ++result_.rows_by_class[label];
+        result_.wrong_by_class[label] += right[r] ? 0 : 1;
+        right_rows_ += right[r];
+        loss_ += row_loss[r];
+      }
+    }
+  }
+
+  Evaluation result() {
+    const auto total = static_cast<double>(result_.rows);
+    result_.accuracy = static_cast<double>(right_rows_) / total;
+    result_.loss = loss_ / total;
+    result_.connections_per_row = static_cast<double>(work_.connections) / total;
+    result_.rows_by_exit = std::move(work_.rows_by_exit);
+    return std::move(result_);
+  }
+
+ private:
+  const Plan& plan_;
+  std::span<const Index> output_of_class_;
+  std::size_t width_;
+  RunWork work_;
+  Offset right_rows_ = 0;
+  double loss_ = 0;
+  Evaluation result_;
+};
+
+}  // namespace
+
+Overlap training_overlap(const Network& network, const Data& data) {
+  const DataOrigin& trained = network.parts().origin;
+  const DataOrigin& given = data.impl().dataset.origin;
+  if (trained.all_rows == 0 || given.all_rows == 0) return Overlap::unknown;
+  if (trained.all_rows != given.all_rows) return Overlap::none;
+  return trained.train_rows == given.train_rows ? Overlap::same_split : Overlap::same_rows;
+}
+
+Evaluation evaluate(const Network& network, const Data& data, const EvaluateOptions& options,
+                    const Observer& observer) {
+  const Dataset& set = data.impl().dataset;
+  std::vector<std::pair<const DataRows*, const char*>> parts;
+  if (options.part != Part::test) parts.emplace_back(&set.train, "training");
+  if (options.part == Part::test || (options.part == Part::all && set.test.rows > 0))
+    parts.emplace_back(&set.test, "test");
+  const std::vector<Index> order = column_order(network.facts().input_names, set.feature_names, set.name);
+  std::vector<DataRows> ordered;  // a part each, where the columns stand in another order
+  ordered.reserve(parts.size());
+  for (auto& [rows, name] : parts) {
+    if (!order.empty()) rows = &ordered.emplace_back(in_order(*rows, order));
+    check_fit(network, data, *rows, name);
+  }
+  const std::vector<Index> output_of_class = outputs_for(network, set);
+  const Plan plan = compile(network, {options.exit_threshold}, observer);
+  Scores scores(plan, output_of_class);
+  for (const auto& [rows, name] : parts) scores.add(*rows, observer);
+  return scores.result();
+}
+
+}  // namespace filigree

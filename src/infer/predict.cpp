@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "filigree/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/system.h"
+#include "filigree/plan.h"
+#include "infer/column_order.h"
+#include "infer/outputs.h"
+#include "io/atomic_file.h"
+#include "io/csv.h"
+#include "io/idx.h"
+#include "io/libsvm.h"
+#include "io/npy.h"
+#include "network/network.h"
+
+namespace filigree {
+
+namespace {
+
+// Bytes that tell the formats apart; a text file begins with none of them.
+constexpr std::string_view kNpyStart = "\x93NUMPY";
+constexpr std::string_view kZipStart = "PK\x03\x04";
+constexpr std::string_view kIdxStart{"\0\0", 2};
+constexpr std::size_t kLooked = 4096;
+
+// "label feature:value …": the first line has a colon, and no comma.
+bool looks_like_libsvm(std::string_view start) {
+  const std::string_view line = start.substr(0, start.find('\n'));
+  return line.find(':') != std::string_view::npos && line.find(',') == std::string_view::npos;
+}
+
+void set_shape(InputTable& table, const std::string& name, std::size_t rows, std::size_t values) {
+  constexpr std::size_t kMost = 0x7fffffff;
+  const std::size_t columns = rows == 0 ? 0 : values / rows;
+  if (rows == 0 || columns == 0) fail("{}: no values", name);
+  if (rows > kMost || columns > kMost) fail("{}: {} rows of {} values", name, rows, columns);
+  table.rows = static_cast<Index>(rows);
+  table.columns = static_cast<Index>(columns);
+}
+
+InputTable read_table(std::string_view start, Source source, const Observer& observer,
+                      const std::string& leave_out, std::uint64_t memory_limit) {
+  const std::string name = source.name();
+  InputTable table;
+  if (start.starts_with(kNpyStart) || start.starts_with(kZipStart)) {
+    NpyArray array = start.starts_with(kZipStart) ? read_npz(std::move(source)) : read_npy(std::move(source));
+    if (array.shape.size() < 2)
+      fail("{}: {} dimensions, but rows and columns are needed", name, array.shape.size());
+    table.bytes = std::move(array.bytes);
+    table.floats = std::move(array.floats);
+    set_shape(table, name, array.shape[0], table.bytes.size() + table.floats.size());
+  } else if (start.starts_with(kIdxStart)) {
+    IdxArray array = read_idx(std::move(source));
+    if (array.dims.size() < 2) fail("{}: one dimension, but rows and columns are needed", name);
+    table.bytes = std::move(array.data);
+    set_shape(table, name, array.dims[0], table.bytes.size());
+  } else if (looks_like_libsvm(start)) {
+    const LibsvmTable sparse = read_libsvm(std::move(source), observer);
+    const auto width = static_cast<std::size_t>(sparse.features);
+    const auto bytes = static_cast<std::uint64_t>(sparse.labels.rows()) * width * sizeof(float);
+    if (bytes > memory_limit)
+      fail_for("memory_limit", "{}: {} rows of {} features take {} bytes, but the memory limit is {}", name,
+               sparse.labels.rows(), width, bytes, memory_limit);
+    table.floats.assign(static_cast<std::size_t>(sparse.labels.rows()) * width, 0.0f);
+    for (std::size_t r = 0; r + 1 < sparse.row_begin.size(); ++r)
+      for (auto e = static_cast<std::size_t>(sparse.row_begin[r]);
+           e < static_cast<std::size_t>(sparse.row_begin[r + 1]); ++e)
+        table.floats[r * width + static_cast<std::size_t>(sparse.column[e])] = sparse.value[e];
+    table.zeros_follow = true;
+    set_shape(table, name, static_cast<std::size_t>(sparse.labels.rows()), table.floats.size());
+  } else {
+    CsvTable csv = read_csv(std::move(source), leave_out, observer);
+    table.floats = std::move(csv.value);
+    table.names = std::move(csv.feature_names);
+    set_shape(table, name, csv.labels.value.size(), table.floats.size());
+  }
+  return table;
+}
+
+// The given columns of a table, in the given order; -1: zeros.
+InputTable with_columns(const InputTable& table, std::span<const Index> order) {
+  InputTable result;
+  result.rows = table.rows;
+  result.columns = static_cast<Index>(order.size());
+  const auto width = static_cast<std::size_t>(table.columns);
+  result.floats.resize(static_cast<std::size_t>(table.rows) * order.size());
+  for (std::size_t r = 0; r < static_cast<std::size_t>(table.rows); ++r)
+    for (std::size_t c = 0; c < order.size(); ++c)
+      if (order[c] >= 0)
+        result.floats[r * order.size() + c] = table.floats[r * width + static_cast<std::size_t>(order[c])];
+  return result;
+}
+
+// In double, from the largest output down, so that nothing overflows.
+void softmax(std::span<float> row) {
+  const auto largest = static_cast<double>(std::ranges::max(row));
+  double sum = 0;
+  for (const float o : row) sum += std::exp(static_cast<double>(o) - largest);
+  for (float& o : row) o = static_cast<float>(std::exp(static_cast<double>(o) - largest) / sum);
+}
+
+bool ends_with(const std::filesystem::path& path, std::string_view ending) {
+  return path.filename().string().ends_with(ending);
+}
+
+void write_csv(const std::filesystem::path& path, const Predictions& predictions) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  const auto width = static_cast<std::size_t>(predictions.outputs);
+  AtomicFile file(path);
+  fmt::memory_buffer text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "class");
+  for (std::size_t o = 0; o < width; ++o)
+    fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y',
+                   predictions.label(static_cast<Index>(o)));
+  text.push_back('\n');
+  for (std::size_t r = 0; r < static_cast<std::size_t>(predictions.rows); ++r) {
+    if (predictions.best[r] < 0)
+      fmt::format_to(out, "nan");
+    else
+      fmt::format_to(out, "{}", predictions.label(predictions.best[r]));
+    for (std::size_t o = 0; o < width; ++o) fmt::format_to(out, ",{}", predictions.values[r * width + o]);
+    text.push_back('\n');
+    if (text.size() < kBlock) continue;
+    file.write(std::string_view(text.data(), text.size()));
+    text.clear();
+  }
+  file.write(std::string_view(text.data(), text.size()));
+  file.commit();
+}
+
+}  // namespace
+
+InputTable read_inputs(const std::filesystem::path& path, const Observer& observer,
+                       const std::string& leave_out, std::uint64_t memory_limit) {
+  memory_limit = memory_limit_or_usual(memory_limit);
+  const std::filesystem::path found = path == "-" ? "/dev/stdin" : find_file(path).value_or(path);
+  std::vector<char> start(kLooked);
+  const auto begin_of = [&start](Source source) {
+    const std::size_t got = source.read(std::as_writable_bytes(std::span(start)));
+    return std::string_view(start.data(), got);
+  };
+  if (std::filesystem::is_regular_file(found) && path != "-")
+    return read_table(begin_of(Source(found, memory_limit)), Source(found, memory_limit), observer, leave_out,
+                      memory_limit);
+  // A pipe can be read only once.
+  Source source(found, memory_limit);
+  const ByteString contents = read_all(source);
+  const std::string name = path == "-" ? "standard input" : path.string();
+  const auto again = [&] { return Source(contents.view(), name, memory_limit); };
+  return read_table(begin_of(again()), again(), observer, leave_out, memory_limit);
+}
+
+InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name) {
+  std::vector<Index> order = column_order(network.facts().input_names, inputs.names, name);
+  if (order.empty() && inputs.zeros_follow && inputs.columns < network.inputs()) {
+    order.assign(static_cast<std::size_t>(network.inputs()), -1);
+    std::iota(order.begin(), order.begin() + inputs.columns, 0);
+  }
+  if (!order.empty()) inputs = with_columns(inputs, order);
+  if (inputs.columns != network.inputs())
+    fail("{}: rows of {} values, but the network has {} inputs", name, inputs.columns, network.inputs());
+  return inputs;
+}
+
+Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOptions& options,
+                    const Observer& observer) {
+  if (inputs.columns != plan.inputs())
+    fail("rows of {} values, but the network has {} inputs", inputs.columns, plan.inputs());
+  const std::size_t size = static_cast<std::size_t>(inputs.rows) * static_cast<std::size_t>(inputs.columns);
+  if (inputs.bytes.size() + inputs.floats.size() != size || (!inputs.bytes.empty() && !inputs.floats.empty()))
+    throw std::invalid_argument(fmt::format("{} bytes and {} floats for {} rows of {}", inputs.bytes.size(),
+                                            inputs.floats.size(), inputs.rows, inputs.columns));
+  const std::optional<Loss> loss = plan.facts().loss;
+  Predictions result;
+  result.rows = inputs.rows;
+  result.outputs = plan.outputs();
+  result.class_labels = plan.facts().class_labels;
+  result.probabilities = !options.raw && loss.has_value();
+  result.values = inputs.bytes.empty() ? plan.run(std::span(inputs.floats), observer)
+                                       : plan.run(std::span(inputs.bytes), observer);
+  result.best.resize(static_cast<std::size_t>(inputs.rows));
+  const auto width = static_cast<std::size_t>(result.outputs);
+  const bool shares = result.probabilities && loss == Loss::cross_entropy;
+  if (!options.any_value)
+    for (std::size_t i = 0; i < result.values.size(); ++i)
+      if (!std::isfinite(result.values[i]))
+        fail("output {} of row {} is {}: the input is too large for the network, or the network is damaged",
+             i % width, i / width + 1, result.values[i]);
+  parallel_for(result.best.size(), 1024, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      const auto row = std::span(result.values).subspan(r * width, width);
+      result.best[r] = best_output(row);
+      if (shares) softmax(row);
+    }
+  });
+  return result;
+}
+
+void write_predictions(const std::filesystem::path& path, const Predictions& predictions) {
+  if (ends_with(path, ".npy") || ends_with(path, ".npy.gz")) {
+    write_npy(path, predictions.values, static_cast<std::size_t>(predictions.outputs));
+  } else {
+    write_csv(path, predictions);
+  }
+}
+
+}  // namespace filigree

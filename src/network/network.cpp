@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/network.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "network/challenge.h"
+
+namespace filigree {
+
+namespace {
+
+void check_map(const std::string& name, const char* map, std::span<const Index> to, Index end) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (to[i] < -1 || to[i] >= end)
+      fail("{}: {}[{}] is {}, but there are {} neurons", name, map, i, to[i], end);
+}
+
+void check_scaling(const std::string& name, const char* part, std::span<const float> values, Index inputs) {
+  if (values.size() > 1 && values.size() != static_cast<std::size_t>(inputs))
+    fail("{}: {} holds {} values for {} inputs", name, part, values.size(), inputs);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i])) fail("{}: {}[{}] is {}", name, part, i, values[i]);
+}
+
+void check_exits(const std::string& name, const Network::Parts& parts) {
+  const LayerSource& layers = *parts.layers;
+  for (const ExitHead& exit : parts.exits) {
+    if (exit.after < 1 || exit.after >= layers.layers())
+      fail("{}: an exit behind layer {} of {}", name, exit.after, layers.layers());
+    validate(exit.layer, fmt::format("{}: the exit behind layer {}", name, exit.after));
+    const Index width = layers.width(exit.after);
+    if (exit.layer.inputs() != width || exit.layer.outputs() != parts.outputs())
+      fail("{}: the exit behind layer {} is {} to {} neurons, but must be {} to {}", name, exit.after,
+           exit.layer.inputs(), exit.layer.outputs(), width, parts.outputs());
+  }
+}
+
+void check_labels(const std::string& name, std::span<const Index> labels, Index outputs) {
+  if (!labels.empty() && labels.size() != static_cast<std::size_t>(outputs))
+    fail("{}: class.label holds {} labels for {} outputs", name, labels.size(), outputs);
+  for (std::size_t c = 1; c < labels.size(); ++c)
+    if (labels[c] <= labels[c - 1])
+      fail("{}: class.label[{}] is {} after {}, but labels must ascend", name, c, labels[c], labels[c - 1]);
+}
+
+Network::Parts checked(Network::Parts parts) {
+  const std::string name = parts.layers->describe();
+  const PortMap& ports = parts.ports;
+  if (ports.input_of.empty() != ports.output_of.empty() ||
+      ports.output_of.size() != ports.output_constant.size())
+    fail("{}: input_of, output_of and output_constant come together", name);
+  check_map(name, "input_of", ports.input_of, parts.layers->inputs());
+  check_map(name, "output_of", ports.output_of, parts.layers->outputs());
+  if (!ports.empty() && (parts.layers->mixes() || !parts.exits.empty()))
+    fail("{}: a compiled network has neither gates nor exits", name);
+  if (parts.inputs() < 1) fail("{}: the network has no inputs", name);
+  if (parts.outputs() < 1) fail("{}: the network has no outputs", name);
+  check_scaling(name, "input.mean", parts.facts.scaling.mean, parts.inputs());
+  check_scaling(name, "input.scale", parts.facts.scaling.scale, parts.inputs());
+  check_exits(name, parts);
+  check_labels(name, parts.facts.class_labels, parts.outputs());
+  const std::size_t names = parts.facts.input_names.size();
+  if (names > 0 && names != static_cast<std::size_t>(parts.inputs()))
+    fail("{}: {} names for {} inputs", name, names, parts.inputs());
+  return parts;
+}
+
+}  // namespace
+
+Index Network::Parts::inputs() const {
+  return ports.empty() ? layers->inputs() : static_cast<Index>(ports.input_of.size());
+}
+
+Index Network::Parts::outputs() const {
+  return ports.empty() ? layers->outputs() : static_cast<Index>(ports.output_of.size());
+}
+
+Network::Parts Network::Parts::with(std::vector<LayerPointer> changed, std::string description) const {
+  Parts parts = *this;
+  parts.layers = std::make_shared<MemoryLayers>(std::move(changed), std::move(description));
+  return parts;
+}
+
+Network::Parts Network::Parts::with(std::vector<Layer> changed, std::string description) const {
+  Parts parts = *this;
+  parts.layers = std::make_shared<MemoryLayers>(std::move(changed), std::move(description));
+  return parts;
+}
+
+Network::Network(Parts parts) : parts_(std::make_shared<const Parts>(checked(std::move(parts)))) {}
+
+Index Network::inputs() const {
+  return parts_->inputs();
+}
+Index Network::outputs() const {
+  return parts_->outputs();
+}
+Index Network::layers() const {
+  return parts_->layers->layers();
+}
+
+Index Network::width(Index level) const {
+  if (level < 0 || level > layers())
+    throw std::invalid_argument(fmt::format("level {} of {} layers", level, layers()));
+  return parts_->layers->width(level);
+}
+
+std::string Network::describe() const {
+  return parts_->layers->describe();
+}
+bool Network::compiled() const {
+  return !parts_->ports.empty();
+}
+const NetworkFacts& Network::facts() const {
+  return parts_->facts;
+}
+
+std::vector<ExitInfo> Network::exits() const {
+  std::vector<ExitInfo> infos;
+  for (const ExitHead& exit : parts_->exits) infos.push_back({exit.after, exit.layer.weights.nnz()});
+  return infos;
+}
+
+LayerView Network::layer(Index l) const {
+  if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
+  const LayerPointer layer = parts_->layers->layer(l);
+  const CsrMatrix& w = layer->weights;
+  return {layer->inputs(),
+          layer->outputs(),
+          w.row_begin,
+          w.column,
+          w.value,
+          layer->bias,
+          layer->activation,
+          layer->experts(),
+          layer->gate ? layer->gate->active : 1,
+          layer};
+}
+
+Network make_network(std::vector<LayerArrays> layers, const NetworkFacts& facts) {
+  std::vector<Layer> made;
+  made.reserve(layers.size());
+  for (LayerArrays& l : layers)
+    made.push_back({{l.outputs, l.inputs, std::move(l.row_begin), std::move(l.column), std::move(l.value)},
+                    std::move(l.bias),
+                    l.activation});
+  Network::Parts parts;
+  parts.facts = facts;
+  return Network(parts.with(std::move(made), "network in memory"));
+}
+
+Network radix_net(Index neurons, Index layers, std::uint64_t seed) {
+  return Network({std::make_shared<RadixNet>(neurons, layers, seed)});
+}
+
+std::vector<LayerPointer> all_layers(const Network& network, const Observer& observer) {
+  std::vector<LayerPointer> layers;
+  const Index count = network.layers();
+  for (Index l = 0; l < count; ++l) {
+    observer.check_stop();
+    observer.report("layers", l, count, "layers");
+    layers.push_back(network.parts().layers->layer(l));
+  }
+  observer.report("layers", count, count, "layers");
+  return layers;
+}
+
+std::vector<Layer> copied_layers(const Network& network) {
+  std::vector<Layer> layers;
+  for (Index l = 0; l < network.layers(); ++l) layers.push_back(*network.parts().layers->layer(l));
+  return layers;
+}
+
+Network with_layers(const Network& network, std::vector<Layer> layers, std::string description) {
+  return Network(network.parts().with(std::move(layers), std::move(description)));
+}
+
+Offset connections_of(std::span<const LayerPointer> layers) {
+  Offset sum = 0;
+  for (const LayerPointer& layer : layers) sum += layer->weights.nnz();
+  return sum;
+}
+
+Offset connections_of(std::span<const Layer> layers) {
+  Offset sum = 0;
+  for (const Layer& layer : layers) sum += layer.weights.nnz();
+  return sum;
+}
+
+void require_plain(const Network& network, const char* what) {
+  const bool mixes = network.parts().layers->mixes();
+  if (mixes || !network.parts().exits.empty())
+    fail("{}: {} takes plain networks, but this one has {}", network.describe(), what,
+         mixes ? "a mixture of experts" : "exits");
+}
+
+}  // namespace filigree
