@@ -46,7 +46,7 @@ endif()
 # they share (test_*.cpp), and the files named.
 function(filigree_room name)
   cmake_parse_arguments(ARG "" "" "LINKS;WITHOUT" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/rules/*.cpp)
   list(FILTER sources EXCLUDE REGEX "(_test|/test_[a-z_]+)\\.cpp$")
   foreach(file ${ARG_WITHOUT})
     list(FILTER sources EXCLUDE REGEX "/${file}\\.cpp$")

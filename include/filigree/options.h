@@ -31,7 +31,7 @@ struct DataOptions {
 enum class Distribution { uniform, er, densities };
 enum class Initial { he, glorot, ertl };
 enum class Scaling { standard, unit, none };
-enum class Evolve { none, set, rigl, ertl, prune };
+enum class Evolve { none, set, rigl, ertl, prune, snfs, granet };
 enum class PruneBy { magnitude, taylor, random };
 enum class PruneSchedule { cubic, once };
 enum class Structure { none, neurons, blocks, n_of_m };
@@ -154,7 +154,8 @@ struct Words<Scaling> {
 };
 template <>
 struct Words<Evolve> {
-  static constexpr std::array<std::string_view, 5> words = {"none", "set", "rigl", "ertl", "prune"};
+  static constexpr std::array<std::string_view, 7> words = {"none",  "set",  "rigl",  "ertl",
+                                                            "prune", "snfs", "granet"};
 };
 template <>
 struct Words<PruneBy> {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "train/prune.h"
+#include "train/evolve.h"
 #include "train/start.h"
 #include "train/topology.h"
 
@@ -51,7 +51,7 @@ Network draw_ticket(const Network& trained, const Network& early, const TrainOpt
   once.prune_schedule = PruneSchedule::once;
   take_shape(trained, once);
   std::vector<TrainLayer> layers = layers_of(trained, once, false);
-  prune(layers, once, {}, 1);
+  evolve(layers, once, {}, nullptr, 1);
   std::vector<Layer> ticket = copied_layers(early);
   for (std::size_t l = 0; l < layers.size(); ++l)
     ticket[l].weights = restricted(ticket[l].weights, to_layer(layers[l]).weights);

@@ -50,8 +50,8 @@ constexpr Setting kSettings[] = {
     {"balance", "weight of the loss that spreads rows evenly over the experts", 0, 1000},
     {"evolve",
      "rule of topology updates: rigl grows where the gradient is largest, set at random, ertl drops by an "
-     "adaptive "
-     "threshold, prune only drops, none keeps the first topology"},
+     "adaptive threshold, snfs gives layers with large momentum more, granet prunes from --sparsity to "
+     "--final-sparsity and regrows, prune only drops, none keeps the first topology"},
     {"update-every", "number of steps between two topology updates; 0 chooses by the number of steps", 0,
      1e15},
     {"drop-fraction", "share of the connections that the first topology update drops", 0, 1},

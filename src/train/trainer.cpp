@@ -10,17 +10,13 @@
 #include "base/error.h"
 #include "base/system.h"
 #include "train/cpu_training.h"
-#include "train/groups.h"
 #include "train/optimizer.h"
-#include "train/prune.h"
 #include "train/settings.h"
 #include "train/topology.h"
 
 namespace filigree {
 
 namespace {
-
-constexpr std::int64_t kShrinkEvery = 8;  // steps
 
 std::string shape_text(const std::vector<Index>& network) {
   std::string text;
@@ -120,19 +116,22 @@ std::string find_not_finite(const std::vector<TrainLayer>& layers) {
 }  // namespace
 
 Trainer::Trainer(const Dataset& data, const TrainOptions& options)
-    : data_(data), slices_(slices_for(options)) {
+    : data_(data), rule_(rule_of(options)), slices_(slices_for(options)) {
   check_fit(data, options);
   state_.options = options;
   state_.data_fingerprint = fingerprint(data);
   state_.layers = make_layers(options, data.train.sparse(), slices_);
   split_rows();
   state_.facts.scaling = input_scaling(options.scaling, data.train, train_rows_);
-  check_pruning();
+  check_rule();
   backend_ = std::make_unique<CpuTraining>(data_, state_);
 }
 
 Trainer::Trainer(const Dataset& data, TrainState state)
-    : data_(data), state_(std::move(state)), slices_(slices_for(state_.options)) {
+    : data_(data),
+      state_(std::move(state)),
+      rule_(rule_of(state_.options)),
+      slices_(slices_for(state_.options)) {
   check_fit(data, state_.options);
   if (state_.layers.front().by_input != (data.train.sparse() && !state_.options.dense))
     fail("the network was begun on {} rows, but those of {} are not",
@@ -144,7 +143,7 @@ Trainer::Trainer(const Dataset& data, TrainState state)
   split_rows();
   if (state_.step_in_epoch > steps_per_epoch())
     fail("step {} of an epoch of {} steps", state_.step_in_epoch, steps_per_epoch());
-  check_pruning();
+  check_rule();
   backend_ = std::make_unique<CpuTraining>(data_, state_);
 }
 
@@ -172,20 +171,13 @@ void Trainer::split_rows() {
 void Trainer::choose_interval() {
   TrainOptions& o = state_.options;
   if (o.update_every > 0) return;
-  const bool pruning = o.evolve == Evolve::prune;
-  const std::int64_t fewest = pruning ? 20 : 10, longest = pruning ? 100 : 250;
   const auto evolving = static_cast<std::int64_t>(o.stop_evolving * static_cast<double>(total_steps()));
-  o.update_every = std::clamp<std::int64_t>(evolving / fewest, 1, longest);
+  const EvolutionRule& rule = rule_ == nullptr ? rigl_rule() : *rule_;
+  o.update_every = std::clamp<std::int64_t>(evolving / rule.fewest_changes(), 1, rule.longest_interval());
 }
 
-void Trainer::check_pruning() const {
-  const TrainOptions& o = state_.options;
-  if (o.evolve != Evolve::prune) return;
-  const Moment now = moment();
-  if (o.structure != Structure::n_of_m) kept_connections(state_.layers, o, {now.last_step, now.last_step, 0});
-  if (o.prune_schedule == PruneSchedule::cubic && (now.last_step - 1) / o.update_every < 1)
-    fail("nothing would be pruned: {} steps, of which {} % may prune, end before step {} (update-every)",
-         total_steps(), 100 * o.stop_evolving, o.update_every);
+void Trainer::check_rule() const {
+  if (rule_ != nullptr) rule_->check(state_.layers, state_.options, moment());
 }
 
 void Trainer::move_to(const DevicePlace& place) {
@@ -222,21 +214,18 @@ double Trainer::learning_rate() const {
   return o.lr;
 }
 
-// Several steps' pull at once: finding the groups costs as much as a step of a very sparse network.
-bool Trainer::shrinks_now() const {
-  const TrainOptions& o = state_.options;
-  return o.evolve == Evolve::prune && o.structure != Structure::none && o.shrink + o.time_weight > 0 &&
-         state_.step % kShrinkEvery == 0 && state_.step < moment().last_step;
+bool Trainer::pulls_now() const {
+  const std::int64_t every = rule_ == nullptr ? 0 : rule_->pulls_every(state_.options);
+  return every > 0 && state_.step % every == 0 && state_.step < moment().last_step;
 }
 
-bool Trainer::prunes_at_once() const {
-  return state_.options.evolve == Evolve::prune && state_.options.prune_schedule == PruneSchedule::once;
+bool Trainer::changes_at_start() const {
+  return rule_ != nullptr && rule_->once(state_.options);
 }
 
 bool Trainer::evolves_now() const {
   const TrainOptions& o = state_.options;
-  if (o.evolve == Evolve::none || o.dense || state_.step % o.update_every != 0) return false;
-  if (prunes_at_once()) return false;
+  if (rule_ == nullptr || changes_at_start() || state_.step % o.update_every != 0) return false;
   return static_cast<double>(state_.step) < o.stop_evolving * static_cast<double>(total_steps());
 }
 
@@ -259,48 +248,35 @@ Moment Trainer::moment() const {
       learning_rate()};
 }
 
-void Trainer::evolve_now() {
-  const TrainOptions& o = state_.options;
-  const bool by_gradient = grows_by_gradient();
-  if (by_gradient && o.growth_batches > 1) {
-    add_batches(1, true);  // the batch just trained on is the first
-    backend_->clear_gradients();
-  }
-  backend_->get_layers(state_.layers);
-  const std::unique_ptr<GrowthView> growth = by_gradient ? backend_->growth() : nullptr;
-  const Evolution evolution = evolve(state_.layers, o, moment(), growth.get(), slices_);
-  layers_changed();
-  state_.epoch.dropped += evolution.dropped;
-  state_.epoch.grown += evolution.grown;
-}
-
 void Trainer::measure_gradients() {
   add_batches(0, false);
   backend_->get_gradients(state_.layers);
 }
 
-void Trainer::prune_now() {
-  const TrainOptions& o = state_.options;
-  if (o.prune_by == PruneBy::taylor) measure_gradients();
-  backend_->get_layers(state_.layers);
-  const auto prunes = o.structure == Structure::none ? prune : prune_groups;
-  state_.epoch.dropped += prunes(state_.layers, o, moment(), slices_).dropped;
-  for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
-  layers_changed();
-}
-
 void Trainer::change_topology() {
   const double started = seconds_now();
-  if (state_.options.evolve == Evolve::prune)
-    prune_now();
-  else
-    evolve_now();
+  const TrainOptions& o = state_.options;
+  const RuleNeeds needs = rule_->needs(o);
+  if (needs == RuleNeeds::samples && o.growth_batches > 1) {
+    add_batches(1, true);  // the batch just trained on is the first
+    backend_->clear_gradients();
+  }
+  if (needs == RuleNeeds::gradients) measure_gradients();
+  backend_->get_layers(state_.layers);
+  const std::unique_ptr<GrowthView> growth = needs == RuleNeeds::samples ? backend_->growth() : nullptr;
+  const Evolution evolution = evolve(state_.layers, o, moment(), growth.get(), slices_);
+  if (needs == RuleNeeds::gradients)
+    for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
+  layers_changed();
+  state_.epoch.dropped += evolution.dropped;
+  state_.epoch.grown += evolution.grown;
   state_.epoch.evolve_seconds += seconds_now() - started;
 }
 
-void Trainer::shrink_now(double lr) {
+void Trainer::pull(double lr) {
+  const TrainOptions& o = state_.options;
   backend_->get_layers(state_.layers);
-  shrink_groups(state_.layers, state_.options, lr * static_cast<double>(kShrinkEvery));
+  rule_->pull(state_.layers, o, lr * static_cast<double>(rule_->pulls_every(o)));
   layers_changed();
 }
 
@@ -318,19 +294,6 @@ void Trainer::check_finite() {
     fail("step {} (epoch {}): the {} are not finite any more", state_.step, state_.epoch.epoch, found);
 }
 
-bool Trainer::grows_by_gradient() const {
-  switch (state_.options.evolve) {
-    case Evolve::rigl:
-    case Evolve::ertl:
-      return true;
-    case Evolve::none:
-    case Evolve::set:
-    case Evolve::prune:
-      return false;
-  }
-  return false;
-}
-
 std::uint64_t Trainer::dropout_key() const {
   return mix64(state_.options.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
                                            mix64(static_cast<std::uint64_t>(Stream::dropout))));
@@ -340,10 +303,11 @@ void Trainer::step(std::span<const Index> rows) {
   const TrainOptions& o = state_.options;
   const double lr = learning_rate();
   const std::uint64_t key = dropout_key();
-  if (prunes_at_once() && state_.step == 0) change_topology();
+  if (changes_at_start() && state_.step == 0) change_topology();
   ++state_.step;
   const bool evolves = evolves_now();
-  const LossSum sum = backend_->add_gradients({rows, key, evolves && grows_by_gradient()});
+  const bool keep = evolves && rule_->needs(o) == RuleNeeds::samples;
+  const LossSum sum = backend_->add_gradients({rows, key, keep});
   const double norm = backend_->gradient_norm();
   if (!std::isfinite(sum.loss) || !std::isfinite(norm)) {
     --state_.step;
@@ -351,7 +315,7 @@ void Trainer::step(std::span<const Index> rows) {
   }
   const double scale = o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0;
   backend_->descend(descent_rates(o, lr, scale, state_.step));
-  if (shrinks_now()) shrink_now(lr);
+  if (pulls_now()) pull(lr);
   state_.epoch.train_loss += sum.loss;
   state_.epoch.train_accuracy += static_cast<double>(sum.correct);
   state_.epoch.lr = lr;

@@ -56,20 +56,17 @@ class Trainer {
  private:
   void split_rows();
   void choose_interval();
-  void check_pruning() const;
+  void check_rule() const;
   void run_epoch(std::int64_t epoch, const TrainObserver& observer);
   void finish_epoch();
   StepReport step_report(double seconds, std::int64_t steps) const;
   Offset connections() const;
-  bool shrinks_now() const;
+  bool pulls_now() const;
   bool evolves_now() const;
-  bool prunes_at_once() const;
-  bool grows_by_gradient() const;
+  bool changes_at_start() const;
   std::uint64_t dropout_key() const;
-  void shrink_now(double lr);
+  void pull(double lr);
   void change_topology();
-  void evolve_now();
-  void prune_now();
   // Further batches, drawn at random, from the `first` on: their gradients are added up, but not trained on.
   void add_batches(std::int64_t first, bool keep);
   Moment moment() const;
@@ -77,6 +74,7 @@ class Trainer {
 
   const Dataset& data_;
   TrainState state_;
+  const EvolutionRule* rule_;  // null: the topology stays
   std::vector<Index> train_rows_, validation_rows_;
   std::size_t slices_;
   std::unique_ptr<TrainingBackend> backend_;

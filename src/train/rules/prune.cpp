@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/prune.h"
+// Pruning by weights: the least worth go, until the network is as sparse as asked.
+#include "train/rules/prune.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,8 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "train/connections.h"
-#include "train/topology.h"
+#include "train/rules/budget.h"
 
 namespace filigree {
 
@@ -36,11 +36,6 @@ std::uint64_t score(const TrainLayer& layer, const TrainOptions& options, std::s
   return random.below(~std::uint64_t{0});
 }
 
-// As many as there are classes, so that no layer is cut through.
-std::size_t least_connections(const std::vector<TrainLayer>& layers, std::size_t l) {
-  return static_cast<std::size_t>(std::min(layers[l].outputs, layers.back().outputs));
-}
-
 std::vector<Worth> worths(const TrainLayer& layer, std::uint32_t l, const TrainOptions& options,
                           const Moment& moment, const Keep& keep) {
   Random random = random_stream(options.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
@@ -55,46 +50,8 @@ std::vector<Worth> worths(const TrainLayer& layer, std::uint32_t l, const TrainO
 
 }  // namespace
 
-std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers, const TrainOptions& options,
-                                          const Moment& moment) {
-  const std::vector<Offset> start = connections_per_layer(options);
-  const double left = options.prune_schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
-  // Compared all together, layers keep what the network keeps; each for itself, none keeps more than it has.
-  double all_first = 0, all_last = 0;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    all_first += static_cast<double>(start[l]);
-    all_last += static_cast<double>(layers[l].capacity()) * (1 - options.final_sparsity);
-  }
-  const double share = std::min(1.0, all_last / all_first);
-  const bool global = options.redistribute == Redistribute::global;
-  std::vector<std::size_t> kept;
-  double exact = 0;
-  std::size_t given = 0, least = 0;  // rounding the running sum keeps the total
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const auto first = static_cast<double>(start[l]);
-    const double last =
-        global ? first * share
-               : std::min(first, static_cast<double>(layers[l].capacity()) * (1 - options.final_sparsity));
-    exact += last + (first - last) * left * left * left;
-    const auto upto = static_cast<std::size_t>(std::llround(exact));
-    kept.push_back(upto - given);
-    given = upto;
-    least += least_connections(layers, l);
-    if (options.redistribute == Redistribute::layer && kept[l] < least_connections(layers, l))
-      fail("a final sparsity of {} leaves layer {} ({} to {} neurons) {} connections; {} are the least",
-           options.final_sparsity, l + 1, layers[l].inputs, layers[l].outputs, kept[l],
-           least_connections(layers, l));
-  }
-  if (given < least)
-    fail("a final sparsity of {} leaves {} connections; {} are the least", options.final_sparsity, given,
-         least);
-  return kept;
-}
-
-Evolution prune(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
-                std::size_t slices) {
-  std::vector<Keep> keep = keep_all(layers);
-  if (options.free_lost) mark_lost(layers, keep);
+void mark_pruned(const std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
+                 std::vector<Keep>& keep) {
   const std::vector<std::size_t> wanted = kept_connections(layers, options, moment);
   std::vector<std::size_t> left, least;
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -123,7 +80,45 @@ Evolution prune(std::vector<TrainLayer>& layers, const TrainOptions& options, co
   if (options.redistribute == Redistribute::global)
     drop(std::move(all), above(std::accumulate(left.begin(), left.end(), std::size_t{0}),
                                std::accumulate(wanted.begin(), wanted.end(), std::size_t{0})));
-  return {drop_connections(layers, keep, options.optimizer, slices), 0};
+}
+
+void check_pruning(const std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment) {
+  if (options.structure != Structure::n_of_m)
+    kept_connections(layers, options, {moment.last_step, moment.last_step, 0});
+  if (options.prune_schedule == PruneSchedule::cubic && (moment.last_step - 1) / options.update_every < 1)
+    fail("nothing would be pruned: topology updates end with step {}, before the first, which is step {}",
+         moment.last_step - 1, options.update_every);
+}
+
+namespace {
+
+class PruneRule final : public EvolutionRule {
+ public:
+  RuleNeeds needs(const TrainOptions& options) const override {
+    return options.prune_by == PruneBy::taylor ? RuleNeeds::gradients : RuleNeeds::nothing;
+  }
+  std::int64_t fewest_changes() const override { return 20; }
+  std::int64_t longest_interval() const override { return 100; }
+  bool once(const TrainOptions& options) const override {
+    return options.prune_schedule == PruneSchedule::once;
+  }
+  void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
+             const Moment& moment) const override {
+    check_pruning(layers, options, moment);
+  }
+
+  Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,
+            std::vector<Keep>& keep) const override {
+    mark_pruned(layers, context.options, context.moment, keep);
+    return {};
+  }
+};
+
+}  // namespace
+
+const EvolutionRule& prune_rule() {
+  static const PruneRule rule;
+  return rule;
 }
 
 }  // namespace filigree

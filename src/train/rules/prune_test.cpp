@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of pruning and of runs that go on from a given network.
-#include "train/prune.h"
+#include "train/evolve.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,6 +11,7 @@
 #include "io/test_files.h"
 #include "network/test_networks.h"
 #include "train/connections.h"
+#include "train/rules/budget.h"
 #include "train/start.h"
 #include "train/test_pruning.h"
 #include "train/topology.h"
@@ -24,7 +25,7 @@ TEST(Prune, FollowsTheCubicScheduleAndEndsAtItsTarget) {
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   const double all = 40 * 30 + 30 * 20;
   for (std::int64_t step = 10; step < 1000; step += 10) {
-    prune(layers, options, {step, 1000, 0.1}, 1);
+    evolve(layers, options, {step, 1000, 0.1}, nullptr, 1);
     const double left = 1 - static_cast<double>(step) / 990;
     const double sparsity = 0.9 + (0.2 - 0.9) * left * left * left;
     EXPECT_NEAR(static_cast<double>(connections(layers)), all * (1 - sparsity), 2) << step;
@@ -38,7 +39,7 @@ TEST(Prune, EndsAtItsTargetWhereSomeLayersAreSparserThanThatAlready) {
   options.distribution = Distribution::er;
   options.prune_schedule = PruneSchedule::once;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
-  prune(layers, options, kEnd, 1);
+  evolve(layers, options, kEnd, nullptr, 1);
   EXPECT_NEAR(static_cast<double>(connections(layers)), 0.1 * (28 * 256 + 256 * 256 + 512), 1);
 }
 
@@ -53,7 +54,7 @@ TEST(Prune, TakesTheSmallestWeightsWhereverTheyAreAndLeavesTheOthersAsTheyWere) 
     for (TrainLayer& layer : layers)
       for (std::size_t e = 0; e < layer.first.size(); ++e) layer.first[e] = 2 * layer.value[e];
     const std::vector<TrainLayer> before = layers;
-    const Evolution evolution = prune(layers, options, kEnd, 2);
+    const Evolution evolution = evolve(layers, options, kEnd, nullptr, 2);
     RC_ASSERT(evolution.grown == 0);
     RC_ASSERT(connections(before) - connections(layers) == static_cast<std::size_t>(evolution.dropped));
     float largest_gone = 0, smallest_left = INFINITY;
@@ -93,7 +94,7 @@ TEST(Prune, ByTaylorTakesWhatMattersLeastToTheLoss) {
   float largest = 0;
   for (const TrainLayer& layer : layers)
     for (const float v : layer.value) largest = std::max(largest, std::fabs(v));
-  prune(layers, options, kEnd, 1);
+  evolve(layers, options, kEnd, nullptr, 1);
   EXPECT_EQ(connections(layers), 56u);
   for (const TrainLayer& layer : layers)
     for (const float v : layer.value) EXPECT_LT(std::fabs(v), largest);
@@ -107,7 +108,7 @@ TEST(Prune, AtRandomFollowsTheSeed) {
     std::vector<TrainLayer> layers = start;
     TrainOptions other = options;
     other.seed = seed;
-    prune(layers, other, kEnd, 1);
+    evolve(layers, other, kEnd, nullptr, 1);
     return layers[0].pattern.column;
   };
   EXPECT_EQ(pruned(1), pruned(1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of pruning by groups.
-#include "train/groups.h"
+#include "train/rules/groups.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -29,7 +29,7 @@ TEST(PruneGroups, TakesWholeNeuronsWithAllTheirConnections) {
     options.seed = *rc::gen::arbitrary<std::uint64_t>();
     const std::vector<TrainLayer> before = make_layers(options, *rc::gen::arbitrary<bool>(), 1);
     std::vector<TrainLayer> layers = before;
-    prune_groups(layers, options, kEnd, 1);
+    evolve(layers, options, kEnd, nullptr, 1);
     std::vector<std::set<std::size_t>> alive(layers.size() + 1);
     for (std::size_t l = 0; l < layers.size(); ++l) {
       validate(layers[l].pattern, "pattern");
@@ -58,7 +58,7 @@ TEST(PruneGroups, TakesBlocksWholeAndTheSmallestFirst) {
     options.group_size = side;
     std::vector<TrainLayer> layers = make_layers(options, false, 1);
     const std::vector<TrainLayer> before = layers;
-    prune_groups(layers, options, kEnd, 1);
+    evolve(layers, options, kEnd, nullptr, 1);
     double largest_gone = 0, smallest_left = 1e9;
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const auto block = [&](const Link& link) {
@@ -95,7 +95,7 @@ TEST(PruneGroups, LeavesNoMoreThanNOfMTheLargest) {
       options.group_kept = n;
       std::vector<TrainLayer> layers = make_layers(options, sparse, 1);
       const std::vector<TrainLayer> before = layers;
-      prune_groups(layers, options, kEnd, 1);
+      evolve(layers, options, kEnd, nullptr, 1);
       using Stretches = std::map<std::pair<std::size_t, std::size_t>, std::vector<float>>;
       const auto stretches = [wide = static_cast<std::size_t>(m)](const TrainLayer& layer) {
         Stretches all;
@@ -121,7 +121,7 @@ TEST(PruneGroups, GoesGraduallyToNOfM) {
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   std::size_t last = connections(layers);
   for (std::int64_t step = 10; step < 1000; step += 10) {
-    prune_groups(layers, options, {step, 1000, 0.1}, 1);
+    evolve(layers, options, {step, 1000, 0.1}, nullptr, 1);
     EXPECT_LE(connections(layers), last);
     last = connections(layers);
     EXPECT_GT(last, step == 10 ? 64u * 32 / 2 : 0u);
@@ -180,7 +180,7 @@ TEST(PruneGroups, TakesWhatIsZeroEvenBeyondTheTarget) {
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   for (const Link& link : links(layers[0]))
     if (link.input >= 8) layers[0].value[link.entry] = 0;
-  prune_groups(layers, options, kEnd, 1);
+  evolve(layers, options, kEnd, nullptr, 1);
   EXPECT_EQ(layers[0].connections(), 8u * 32);
 }
 
@@ -204,7 +204,7 @@ TEST(PruneGroups, ComparesNeuronsByWhatTheyTake) {
       if (link.input == 0) layers[0].value[link.entry] = 0.9f;
     for (const Link& link : links(layers[0]))
       if (link.output == 0) layers[0].value[link.entry] = 0.95f;
-    prune_groups(layers, options, kEnd, 1);
+    evolve(layers, options, kEnd, nullptr, 1);
     std::set<std::size_t> inputs, hidden;
     for (const Link& link : links(layers[0])) {
       inputs.insert(link.input);

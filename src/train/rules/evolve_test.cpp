@@ -6,116 +6,14 @@
 #include <rapidcheck.h>
 
 #include <cmath>
-#include <map>
-#include <optional>
 
 #include "base/random.h"
 #include "base/test_threads.h"
-#include "train/connections.h"
-#include "train/test_training.h"
-#include "train/topology.h"
+#include "train/rules/budget.h"
+#include "train/rules/test_evolving.h"
 
 namespace filigree {
 namespace {
-
-struct Weight {
-  float value = 0, first = 0, second = 0;
-  bool operator==(const Weight&) const = default;
-};
-using Place = std::pair<std::size_t, std::size_t>;  // output, input
-using Weights = std::map<Place, Weight>;
-
-Weights weights_of(const TrainLayer& layer) {
-  Weights weights;
-  for (const Link& link : links(layer))
-    weights[{link.output, link.input}] = {layer.value[link.entry],
-                                          layer.first.empty() ? 0 : layer.first[link.entry],
-                                          layer.second.empty() ? 0 : layer.second[link.entry]};
-  return weights;
-}
-
-std::size_t connections(const std::vector<TrainLayer>& layers) {
-  std::size_t sum = 0;
-  for (const TrainLayer& layer : layers) sum += layer.connections();
-  return sum;
-}
-
-// A network with moments, and samples to grow by.
-struct Evolving {
-  static constexpr std::size_t kSlices = 2;
-  TrainOptions options;
-  DataRows data;
-  std::vector<TrainLayer> layers, before;
-  std::optional<Record> record;
-
-  Evolving(const TrainOptions& o, bool sparse_inputs, std::uint64_t seed) : options(o) {
-    options.seed = seed;
-    options.optimizer = Optimizer::adam;
-    data = random_rows(Kind::sparse, 50, options.network.front(), 2, seed);
-    layers = make_layers(options, sparse_inputs, kSlices);
-    Random random(seed);
-    for (TrainLayer& layer : layers)
-      for (auto* values : {&layer.first, &layer.second, &layer.bias, &layer.bias_first, &layer.bias_second})
-        for (float& value : *values) value = static_cast<float>(random.normal());
-    record.emplace(random_record(layers, 40, 50, seed));
-    before = layers;
-  }
-  Evolution run(const Moment& moment) {
-    before = layers;
-    if (options.evolve == Evolve::set) return evolve(layers, options, moment, nullptr, kSlices);
-    const RecordedGrowth growth(layers, *record, data);
-    return evolve(layers, options, moment, &growth, kSlices);
-  }
-};
-
-Evolution evolve_on(std::vector<TrainLayer>& layers, const TrainOptions& options, const Record& record,
-                    const DataRows& data) {
-  const RecordedGrowth growth(layers, record, data);
-  return evolve(layers, options, {1, 10, 0.1}, &growth, 1);
-}
-
-// One layer before and after: what stayed is what has its value and moments still.
-struct Change {
-  Weights before, kept, dropped, grown, after;
-
-  Change(const TrainLayer& from, const TrainLayer& to) : before(weights_of(from)), after(weights_of(to)) {
-    for (const auto& [place, weight] : before) {
-      const auto found = after.find(place);
-      (found != after.end() && found->second == weight ? kept : dropped)[place] = weight;
-    }
-    for (const auto& [place, weight] : after)
-      if (!kept.contains(place)) grown[place] = weight;
-  }
-};
-
-std::vector<Change> changes(const Evolving& setup) {
-  std::vector<Change> all;
-  for (std::size_t l = 0; l < setup.layers.size(); ++l) all.emplace_back(setup.before[l], setup.layers[l]);
-  return all;
-}
-
-TrainOptions any_options() {
-  TrainOptions options;
-  options.network = *rc::gen::container<std::vector<Index>>(static_cast<std::size_t>(*rc::gen::inRange(2, 5)),
-                                                            rc::gen::inRange<Index>(3, 16));
-  options.sparsity = *rc::gen::element(0.0, 0.3, 0.6, 0.8);
-  options.distribution = *rc::gen::element(Distribution::er, Distribution::uniform);
-  options.evolve = *rc::gen::element(Evolve::set, Evolve::rigl, Evolve::ertl);
-  options.redistribute = *rc::gen::element(Redistribute::layer, Redistribute::global);
-  options.free_lost = *rc::gen::arbitrary<bool>();
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = *rc::gen::element(0.0, 0.1, 0.3, 0.7, 1.0);
-  options.threshold = *rc::gen::element(0.01, 0.3, 10.0);
-  return options;
-}
-
-Evolving any_network(const TrainOptions& options) {
-  return Evolving(options, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<std::uint64_t>());
-}
-
-Moment any_moment() {
-  return {*rc::gen::inRange<std::int64_t>(1, 100), 100, 0.125};
-}
 
 TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
   EXPECT_TRUE(rc::check([] {
@@ -130,7 +28,7 @@ TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
         const TrainLayer& layer = setup.layers[l];
         validate(layer.pattern, "layer");
         const Change change(setup.before[l], layer);
-        if (setup.options.redistribute == Redistribute::layer)
+        if (setup.options.redistribute == Redistribute::layer && setup.options.evolve != Evolve::snfs)
           RC_ASSERT(layer.connections() == setup.before[l].connections());
         for (const auto& [place, weight] : change.grown) {
           RC_ASSERT(weight.first == 0 && weight.second == 0);
@@ -405,7 +303,7 @@ TEST(DropFraction, FollowsItsSchedule) {
 }
 
 TEST(FinalSparsity, IsReachedByTheLastEvolutionGrowingAndShrinking) {
-  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl}) {
+  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl, Evolve::snfs}) {
     for (const Redistribute redistribute : {Redistribute::layer, Redistribute::global}) {
       for (const double last : {0.3, 0.9, 0.0}) {
         TrainOptions options;
@@ -446,7 +344,7 @@ TEST(FinalSparsity, StartsFromTheDensitiesThatWereAskedFor) {
 }
 
 TEST(FullLayers, AreLeftAlone) {
-  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl}) {
+  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl, Evolve::snfs}) {
     TrainOptions options;
     options.network = {20, 15, 10};
     options.distribution = Distribution::densities;
@@ -463,153 +361,9 @@ TEST(FullLayers, AreLeftAlone) {
   }
 }
 
-// 3 inputs, 3 hidden neurons, 2 outputs. Hidden neuron 0 is sound, 1 has no input, 2 no reader.
-std::vector<TrainLayer> with_lost_neurons() {
-  std::vector<TrainLayer> layers;
-  layers.push_back(hand_layer(3, 3, {{0, 0, 1}, {0, 2, -1}, {2, 1, 5}}, {0.1f, 0.5f, 0.2f}, false));
-  layers.push_back(hand_layer(3, 2, {{0, 0, 2}, {0, 1, 4}, {1, 1, -6}}, {1, 2}, true));
-  layers.back().activation = Activation::identity;
-  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
-  return layers;
-}
-
-TrainOptions nothing_but_lost() {
-  TrainOptions options;
-  options.evolve = Evolve::rigl;
-  options.optimizer = Optimizer::sgd;
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = 0;
-  return options;
-}
-
-TEST(LostNeurons, GiveTheirConnectionsBackAndTheirConstantToTheirReaders) {
-  TrainOptions options = nothing_but_lost();
-  options.network = {3, 3, 2};
-  auto layers = with_lost_neurons();
-  EXPECT_EQ(count_dead(layers), 2);
-  const DataRows data;
-  const Record record = random_record(layers, 32, 1, 8);
-  const Evolution evolution = evolve_on(layers, options, record, data);
-  EXPECT_EQ(evolution.dropped, 3);
-  EXPECT_EQ(evolution.grown, 3);
-  EXPECT_EQ(layers[1].bias, (std::vector<float>{1 + 4 * 0.5f, 2 - 6 * 0.5f}));
-  EXPECT_EQ(layers[0].bias, (std::vector<float>{0.1f, 0.5f, 0.2f}));
-  EXPECT_EQ(layers[0].connections(), 3u);
-  EXPECT_EQ(layers[1].connections(), 3u);
-  EXPECT_EQ((weights_of(layers[0])[{0, 0}].value), 1.0f);
-  EXPECT_EQ((weights_of(layers[0])[{0, 2}].value), -1.0f);
-  EXPECT_EQ((weights_of(layers[1])[{0, 0}].value), 2.0f);
-}
-
-TEST(LostNeurons, StayAsTheyAreUnlessTheyAreToBeFreed) {
-  TrainOptions options = nothing_but_lost();
-  options.network = {3, 3, 2};
-  options.free_lost = false;
-  auto layers = with_lost_neurons();
-  const auto before = all_bits(layers);
-  const DataRows data;
-  const Record record = random_record(layers, 32, 1, 9);
-  EXPECT_EQ(evolve_on(layers, options, record, data).dropped, 0);
-  EXPECT_EQ(all_bits(layers), before);
-}
-
-TEST(LostNeurons, AreAPartOfWhatIsToBeDropped) {
-  TrainOptions options = nothing_but_lost();
-  options.network = {3, 3, 2};
-  options.drop_fraction = 2.0 / 3;
-  auto layers = with_lost_neurons();
-  const DataRows data;
-  const Record record = random_record(layers, 32, 1, 10);
-  // First layer: one is lost, one more goes. Second: two are lost, and that is the share.
-  EXPECT_EQ(evolve_on(layers, options, record, data).dropped, 4);
-  EXPECT_EQ((weights_of(layers[1])[{0, 0}].value), 2.0f);
-}
-
-TEST(LostNeurons, ChangeNothingOfWhatTheNetworkDoes) {
-  EXPECT_TRUE(rc::check([] {
-    TrainOptions options = any_options();
-    options.evolve = Evolve::rigl;  // what grows weighs nothing
-    options.free_lost = true;
-    options.drop_fraction = 0;
-    options.sparsity = *rc::gen::element(0.8, 0.9);
-    options.activation =
-        *rc::gen::element(HiddenActivation::relu, HiddenActivation::all_relu, HiddenActivation::sigmoid,
-                          HiddenActivation::tanh, HiddenActivation::softplus);
-    options.network = *rc::gen::container<std::vector<Index>>(
-        static_cast<std::size_t>(*rc::gen::inRange(3, 7)), rc::gen::inRange<Index>(5, 16));
-    Evolving setup = any_network(options);
-    setup.run(any_moment());
-    const auto before = in_double(setup.before), after = in_double(setup.layers);
-    Random random(11);
-    for (int sample = 0; sample < 5; ++sample) {
-      std::vector<double> x;
-      for (Index i = 0; i < options.network.front(); ++i) x.push_back(random.normal());
-      const auto expected = outputs_of(before, x), actual = outputs_of(after, x);
-      for (std::size_t o = 0; o < expected.size(); ++o)
-        RC_ASSERT(std::fabs(actual[o] - expected[o]) <= 1e-4 * (1 + std::fabs(expected[o])));
-    }
-  }));
-}
-
-TEST(LostNeurons, TakeThoseWithThemThatOnlyLedToThemOrOnlyLivedOnThem) {
-  // A chain of one neuron a layer besides the sound one: 1 has no input, so what it feeds is constant too.
-  TrainOptions options = nothing_but_lost();
-  options.network = {2, 2, 2, 1};
-  std::vector<TrainLayer> layers;
-  layers.push_back(hand_layer(2, 2, {{0, 0, 1}}, {0, 1}, false));
-  layers.push_back(hand_layer(2, 2, {{0, 0, 1}, {1, 1, 3}}, {0, -1}, true));
-  layers.push_back(hand_layer(2, 1, {{0, 0, 1}, {0, 1, 10}}, {0.5f}, true));
-  layers.back().activation = Activation::identity;
-  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
-  const DataRows data;
-  const Record record = random_record(layers, 32, 1, 12);
-  EXPECT_EQ(evolve_on(layers, options, record, data).dropped, 2);
-  EXPECT_EQ(layers[1].bias[1], 2.0f);   // -1 + 3 · 1
-  EXPECT_EQ(layers[2].bias[0], 20.5f);  // 0.5 + 10 · 2
-
-  // And upwards: the second layer's neuron 1 has no reader, so the first layer's neuron 1 leads nowhere.
-  layers.clear();
-  layers.push_back(hand_layer(2, 2, {{0, 0, 1}, {1, 1, 1}}, {0, 1}, false));
-  layers.push_back(hand_layer(2, 2, {{0, 0, 1}, {1, 1, 3}}, {0, -1}, true));
-  layers.push_back(hand_layer(2, 1, {{0, 0, 1}}, {0.5f}, true));
-  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
-  const Record second = random_record(layers, 32, 1, 13);
-  EXPECT_EQ(count_dead(layers), 1);
-  EXPECT_EQ(evolve_on(layers, options, second, data).dropped, 2);
-  EXPECT_EQ(layers[1].bias, (std::vector<float>{0, -1}));
-}
-
-TEST(LostNeurons, AreThoseToErtlThatNeverCostAnything) {
-  TrainOptions options = nothing_but_lost();
-  options.network = {2, 3, 2};
-  options.threshold = 0;
-  std::vector<TrainLayer> layers;
-  layers.push_back(hand_layer(2, 3, {{0, 0, 1}, {1, 1, 5}, {2, 0, 1}}, {0, -9, 0}, false));
-  layers.push_back(hand_layer(3, 2, {{0, 0, 1}, {1, 1, 3}, {1, 2, 1}}, {0, 0}, true));
-  for (TrainLayer& layer : layers) resize_state(layer, Optimizer::sgd, 1);
-  const DataRows data;
-  Record record = random_record(layers, 32, 1, 15);
-  for (std::size_t b = 0; b < record.width; ++b) record.layers[0].delta[1 * record.width + b] = 0;
-  for (const Evolve method : {Evolve::rigl, Evolve::ertl}) {
-    options.evolve = method;
-    std::vector<TrainLayer> evolved = layers;
-    const Offset dropped = evolve_on(evolved, options, record, data).dropped;
-    EXPECT_EQ(dropped, method == Evolve::ertl ? 2 : 0);  // neuron 1 has an input and a reader
-    EXPECT_EQ((weights_of(evolved[0])[{0, 0}].value), 1.0f);
-    EXPECT_EQ((weights_of(evolved[1])[{1, 2}].value), 1.0f);
-  }
-}
-
-TEST(CountDead, CountsHiddenNeuronsOfDenseLayersAsAlive) {
-  TrainOptions options;
-  options.network = {5, 4, 3};
-  options.dense = true;
-  EXPECT_EQ(count_dead(make_layers(options, false, 1)), 0);
-}
-
 TEST(Evolve, IsTheSameForAnyNumberOfThreads) {
   const ThreadsRestored restored;
-  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl}) {
+  for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl, Evolve::snfs}) {
     TrainOptions options;
     options.network = {300, 200, 10};
     options.sparsity = 0.8;

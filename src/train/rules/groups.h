@@ -5,8 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "train/connections.h"
-#include "train/evolve.h"
+#include "train/rules/rule.h"
 
 namespace filigree {
 
@@ -44,11 +43,5 @@ class Grouping {
 // first. With Structure::n_of_m the weights beyond the n largest of each m move towards zero by step ·
 // shrink.
 void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double step);
-
-// Pruning by whole groups until no more connections are left than asked: those first whose squares are the
-// smallest for the time they take (without time costs: for their connections), and all that are zero. With
-// Structure::n_of_m all but the largest of each m go, ever more until n are left.
-Evolution prune_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
-                       std::size_t slices);
 
 }  // namespace filigree

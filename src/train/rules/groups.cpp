@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/groups.h"
+#include "train/rules/groups.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "train/prune.h"
+#include "train/evolve.h"
+#include "train/rules/budget.h"
+#include "train/rules/prune.h"
 #include "train/topology.h"
 
 namespace filigree {
@@ -221,18 +223,47 @@ void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options,
   for (TrainLayer& layer : layers) refresh_transposed(layer);
 }
 
-Evolution prune_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
-                       std::size_t slices) {
-  std::vector<Keep> keep = keep_all(layers);
-  if (options.free_lost) mark_lost(layers, keep);
-  if (options.structure == Structure::n_of_m) {
-    keep_n_of_m(layers, options, moment, keep);
-  } else {
-    const std::vector<std::size_t> wanted = kept_connections(layers, options, moment);
-    drop_smallest_groups(layers, options, std::accumulate(wanted.begin(), wanted.end(), std::size_t{0}),
-                         keep);
+namespace {
+
+class GroupRule final : public EvolutionRule {
+ public:
+  std::int64_t fewest_changes() const override { return 20; }
+  std::int64_t longest_interval() const override { return 100; }
+  bool once(const TrainOptions& options) const override {
+    return options.prune_schedule == PruneSchedule::once;
   }
-  return {drop_connections(layers, keep, options.optimizer, slices), 0};
+  void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
+             const Moment& moment) const override {
+    check_pruning(layers, options, moment);
+  }
+
+  // Several steps' pull at once: finding the groups costs as much as a step of a very sparse network.
+  std::int64_t pulls_every(const TrainOptions& options) const override {
+    return options.shrink + options.time_weight > 0 ? 8 : 0;
+  }
+  void pull(std::vector<TrainLayer>& layers, const TrainOptions& options, double step) const override {
+    shrink_groups(layers, options, step);
+  }
+
+  Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,
+            std::vector<Keep>& keep) const override {
+    const TrainOptions& options = context.options;
+    if (options.structure == Structure::n_of_m) {
+      keep_n_of_m(layers, options, context.moment, keep);
+    } else {
+      const std::vector<std::size_t> wanted = kept_connections(layers, options, context.moment);
+      drop_smallest_groups(layers, options, std::accumulate(wanted.begin(), wanted.end(), std::size_t{0}),
+                           keep);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+const EvolutionRule& group_rule() {
+  static const GroupRule rule;
+  return rule;
 }
 
 }  // namespace filigree

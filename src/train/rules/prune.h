@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rules that prune share.
+#pragma once
+
+#include "train/rules/rule.h"
+
+namespace filigree {
+
+// Unmarks what must go for the network, or each layer (options.redistribute), to be as sparse as it should be
+// at this moment. With PruneBy::taylor the gradients of the connections are in the first slice of each
+// layer's.
+void mark_pruned(const std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
+                 std::vector<Keep>& keep);
+
+// Throws Error if the target leaves a layer too little, or if no change would come before the last.
+void check_pruning(const std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment);
+
+}  // namespace filigree
