@@ -19,7 +19,7 @@
 #include "peers.h"
 #include "train/cpu_training.h"
 #include "train/topology.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 
@@ -154,7 +154,7 @@ class TimedSteps {
   }
 
  private:
-  Trainer trainer_;
+  Training trainer_;
   std::vector<Index> rows_;
   std::size_t next_ = 0;
 };

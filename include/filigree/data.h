@@ -11,6 +11,8 @@
 #pragma GCC visibility push(default)
 namespace filigree {
 
+enum class Part { train, test, all };  // all: both, training rows first
+
 // A data set with a training and a test part. It cannot be changed, and copies share it: any number of
 // threads may use one.
 class Data {

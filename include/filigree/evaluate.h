@@ -10,8 +10,6 @@
 #pragma GCC visibility push(default)
 namespace filigree {
 
-enum class Part { train, test, all };  // all: both, training rows first
-
 struct EvaluateOptions {
   Part part = Part::test;
   double exit_threshold = 1;  // see PlanOptions

@@ -99,6 +99,9 @@ Network radix_net(Index neurons, Index layers, std::uint64_t seed);
 // A model file (safetensors), or a directory in the official challenge layout, whose `neurons` must be given.
 Network load(const std::filesystem::path& path, Index neurons = 0, Index layers = 0);
 void save(const Network& network, const std::filesystem::path& path, const Observer& observer = {});
+// A model file in memory, and back.
+std::vector<std::byte> to_bytes(const Network& network);
+Network from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +48,49 @@ TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory
 // densities, activations, loss and scaling of inputs take the place of those in `options`.
 TrainRun train_from(const Network& start, const Data& data, const TrainOptions& options,
                     const RunDirectory& directory = {}, const TrainObserver& observer = {});
+
+// How well a network in training does: the share of rows whose largest output is their label, and the mean
+// loss.
+struct TrainScore {
+  std::int64_t rows = 0;
+  double accuracy = 0, loss = 0;
+};
+
+// A network in training, for loops of your own: train() is such a loop. Topology updates come when the
+// settings say, whoever counts the steps. Works in the session that it was made in. One thread at a time may
+// use a trainer; any number of trainers may work side by side.
+class Trainer {
+ public:
+  Trainer(const Data& data, const TrainOptions& options);  // begins by chance
+  // Goes on from a network; see train_from().
+  Trainer(const Network& start, const Data& data, const TrainOptions& options);
+  // Goes on from a state(), bit by bit. Throws Error if it is damaged, or of other data.
+  Trainer(const Data& data, std::span<const std::byte> state);
+  Trainer(Trainer&&) noexcept;
+  Trainer& operator=(Trainer&&) noexcept;
+  ~Trainer();
+
+  // One step on these training rows, options().batch at most. Throws Error if the loss is not finite; the
+  // weights are those of before the step then.
+  void step(std::span<const Index> rows);
+  // The steps of the next epoch over all rows, or what is left of the one that a stop ended (Cancelled).
+  EpochReport epoch(const TrainObserver& observer = {});
+  bool done() const;  // all epochs are, or the validation accuracy rises no more
+
+  TrainScore evaluate(Part part = Part::test);
+  Network network();  // as it is now
+  const TrainOptions& options() const;
+  // Of the schedule: the rate of a step follows from it.
+  void set_learning_rate(double lr);
+  double learning_rate() const;  // of the next step
+  std::int64_t steps() const;    // done so far
+  const std::vector<EpochReport>& history() const;
+  std::vector<std::byte> state();  // all there is to know: a checkpoint in memory
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 // The settings behind a preset's name: "ertl", "best", "fast".
 TrainOptions preset_options(const std::string& name);

@@ -218,7 +218,7 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
   return read_safetensors(Source(path));
 }
 
-void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
+void write_safetensors(Target target, const Metadata& metadata,
                        const std::map<std::string, TensorView>& tensors) {
   // Wide elements first, then by name: every array starts at a multiple of its element, as mapping readers
   // want.
@@ -232,9 +232,9 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
   std::map<std::string_view, std::string> entries;  // by name
   for (const auto* const tensor : order) {
     const auto& [name, view] = *tensor;
-    if (name == kMetadata) fail("{}: no tensor may be called {}", path.string(), kMetadata);
+    if (name == kMetadata) fail("{}: no tensor may be called {}", target.name(), kMetadata);
     if (bytes_of(view.dtype, view.shape) != view.bytes.size()) {
-      fail("{}: tensor {}: {} {} does not have {} bytes", path.string(), in_quotes(name),
+      fail("{}: tensor {}: {} {} does not have {} bytes", target.name(), in_quotes(name),
            dtype_name(view.dtype), shape_text(view.shape), view.bytes.size());
     }
     const std::uint64_t begin = end;
@@ -246,15 +246,14 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
   try {
     text = header_text(metadata, std::move(entries));
   } catch (const std::invalid_argument&) {
-    fail("{}: a name or a metadata text is not valid UTF-8", path.string());
+    fail("{}: a name or a metadata text is not valid UTF-8", target.name());
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const std::uint64_t header_bytes = text.size();
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&header_bytes, 1)));
-  file.write(text);
-  for (const auto* const tensor : order) file.write(tensor->second.bytes);
-  file.commit();
+  target.write(std::as_bytes(std::span(&header_bytes, 1)));
+  target.write(text);
+  for (const auto* const tensor : order) target.write(tensor->second.bytes);
+  target.commit();
 }
 
 }  // namespace filigree

@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "io/source.h"
+#include "io/target.h"
 
 namespace filigree {
 
@@ -105,7 +106,7 @@ TensorFile read_safetensors(const std::filesystem::path& path);
 TensorFile read_safetensors(Source source);
 
 // Tensors sorted by name, the header padded to 8 bytes, the file atomic.
-void write_safetensors(const std::filesystem::path& path, const Metadata& metadata,
+void write_safetensors(Target target, const Metadata& metadata,
                        const std::map<std::string, TensorView>& tensors);
 
 }  // namespace filigree

@@ -42,4 +42,14 @@ void save(const Network& network, const std::filesystem::path& path, const Obser
   write_model(path, network, observer);
 }
 
+std::vector<std::byte> to_bytes(const Network& network) {
+  std::vector<std::byte> bytes;
+  write_model(bytes, network);
+  return bytes;
+}
+
+Network from_bytes(std::span<const std::byte> bytes) {
+  return read_model(Source(bytes, "model in memory"));
+}
+
 }  // namespace filigree

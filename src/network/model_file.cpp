@@ -317,11 +317,11 @@ Network read_model(Source source) {
   return Network(parts.with(std::move(layers), file.name()));
 }
 
-void write_model(const std::filesystem::path& path, const Network& network, const Observer& observer) {
-  write_model(path, network.parts(), all_layers(network, observer));
+void write_model(Target target, const Network& network, const Observer& observer) {
+  write_model(std::move(target), network.parts(), all_layers(network, observer));
 }
 
-void write_model(const std::filesystem::path& path, const Network::Parts& parts,
+void write_model(Target target, const Network::Parts& parts,
                  std::span<const LayerPointer> layers) {
   Contents contents;
   Metadata& metadata = contents.metadata;
@@ -352,7 +352,7 @@ void write_model(const std::filesystem::path& path, const Network::Parts& parts,
   const DataOrigin& origin = parts.origin;
   if (origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", origin.all_rows);
   if (origin.train_rows != 0) metadata["data.train_rows"] = fmt::format("{:016x}", origin.train_rows);
-  write_safetensors(path, metadata, tensors);
+  write_safetensors(std::move(target), metadata, tensors);
 }
 
 }  // namespace filigree

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/source.h"
+#include "io/target.h"
 #include "network/network.h"
 
 namespace filigree {
@@ -20,9 +21,8 @@ namespace filigree {
 // exits.K.* are the tensors of the head behind layer K.
 Network read_model(const std::filesystem::path& path);
 Network read_model(Source source);
-void write_model(const std::filesystem::path& path, const Network& network, const Observer& observer = {});
+void write_model(Target target, const Network& network, const Observer& observer = {});
 // The same from parts that nobody has checked; `layers` are their layers.
-void write_model(const std::filesystem::path& path, const Network::Parts& parts,
-                 std::span<const LayerPointer> layers);
+void write_model(Target target, const Network::Parts& parts, std::span<const LayerPointer> layers);
 
 }  // namespace filigree

@@ -19,7 +19,7 @@
 #include "train/grow.h"
 #include "train/start.h"
 #include "train/topology.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 
@@ -67,7 +67,7 @@ void check_growth(const Data& data, const TrainOptions& options, const Growth& g
          word(options.activation));
   if (data.features() > kMaxPatternColumns)
     fail("{} features are too many for growth; {} are the most", data.features(), kMaxPatternColumns);
-  const Trainer trainer(data.impl().dataset, options);
+  const Training trainer(data.impl().dataset, options);
   const auto evolving = static_cast<std::int64_t>(
       std::ceil(options.stop_evolving * static_cast<double>(trainer.total_steps())));
   const std::int64_t every = trainer.state().options.update_every;

@@ -15,7 +15,7 @@
 #include "recipes/stage.h"
 #include "train/lottery.h"
 #include "train/start.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 
@@ -44,7 +44,7 @@ void check_lottery(const Network& whole, const Data& data, const TrainOptions& o
   draw_ticket(whole, whole, options);  // fails if the target would empty a layer
   shape.evolve = Evolve::none;
   shape.final_sparsity = -1;
-  [[maybe_unused]] const Trainer fits(data.impl().dataset, start_from(whole, data.impl().dataset, shape));
+  [[maybe_unused]] const Training fits(data.impl().dataset, start_from(whole, data.impl().dataset, shape));
 }
 
 }  // namespace

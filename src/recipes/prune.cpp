@@ -16,7 +16,7 @@
 #include "io/source.h"
 #include "network/network.h"
 #include "train/start.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 
@@ -122,7 +122,7 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
   if (!directory.resume && !options.lottery) {  // fails now if it cannot be
     TrainOptions checked = options.training;
     if (checked.time_weight > 0) checked.connection_cost = 1;  // to be measured
-    [[maybe_unused]] const Trainer fits(data.impl().dataset,
+    [[maybe_unused]] const Training fits(data.impl().dataset,
                                         start_from(network, data.impl().dataset, checked));
   }
   make_directory(path);

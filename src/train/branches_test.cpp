@@ -12,7 +12,7 @@
 #include "train/pass.h"
 #include "train/test_training.h"
 #include "train/topology.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 namespace {

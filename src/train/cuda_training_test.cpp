@@ -9,7 +9,7 @@
 #include "device/test_emulated.h"
 #include "sparse/test_errors.h"
 #include "train/test_training.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 namespace {
@@ -91,7 +91,7 @@ void check(const Case& c, const std::vector<int>& devices) {
   SCOPED_TRACE(c.name);
   Dataset data = random_data(c.kind, 120, 20, 4, 3);
   const TrainOptions options = options_for(c, data);
-  Trainer cpu(data, options), device(data, options);
+  Training cpu(data, options), device(data, options);
   device.move_to({cuda_backend(), devices});
   for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
     const std::vector<Index> rows = cpu.shuffled_rows(epoch);
@@ -130,13 +130,13 @@ TEST(CudaTraining, SaysWhatItCannotDo) {
   const Dataset data = random_data(Kind::floats, 50, 20, 4, 3);
   TrainOptions options = options_for(kCases[0], data);
   options.exits = {1};
-  Trainer branched(data, options);
+  Training branched(data, options);
   EXPECT_NE(error_of([&] {
               branched.move_to({cuda_backend(), {0}});
             }).find("exits are trained on the CPU"),
             std::string::npos);
   const EmulatedMachine small("memory=30000");
-  Trainer trainer(data, options_for(kCases[1], data));
+  Training trainer(data, options_for(kCases[1], data));
   const std::string error = error_of([&] { trainer.move_to({cuda_backend(), {0}}); });
   EXPECT_NE(error.find("out of memory; the device has"), std::string::npos) << error;
 }

@@ -5,7 +5,7 @@
 
 #include "base/system.h"
 #include "train/connections.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 
@@ -16,18 +16,18 @@ constexpr double kStepReportSeconds = 0.1;
 
 }  // namespace
 
-bool Trainer::done() const {
+bool Training::done() const {
   return static_cast<std::int64_t>(state_.history.size()) >= state_.options.epochs || out_of_patience();
 }
 
-const EpochReport& Trainer::epoch(const TrainObserver& observer) {
+const EpochReport& Training::epoch(const TrainObserver& observer) {
   run_epoch(static_cast<std::int64_t>(state_.history.size()), observer);
   check_finite();
   finish_epoch();
   return state_.history.back();
 }
 
-void Trainer::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
+void Training::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
   const std::vector<Index> rows = shuffled_rows(epoch);
   const auto batch = static_cast<std::size_t>(state_.options.batch);
   state_.epoch.epoch = epoch + 1;
@@ -49,7 +49,7 @@ void Trainer::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
   }
 }
 
-StepReport Trainer::step_report(double seconds, std::int64_t steps) const {
+StepReport Training::step_report(double seconds, std::int64_t steps) const {
   const auto batch = static_cast<double>(state_.options.batch);
   const double samples =
       std::min(static_cast<double>(state_.step_in_epoch) * batch, static_cast<double>(train_rows_.size()));
@@ -73,7 +73,7 @@ StepReport Trainer::step_report(double seconds, std::int64_t steps) const {
 }
 
 // Turns the sums of the epoch under way into its report.
-void Trainer::finish_epoch() {
+void Training::finish_epoch() {
   EpochReport report = state_.epoch;
   const auto samples = static_cast<double>(train_rows_.size());
   report.train_loss /= samples;
@@ -103,12 +103,12 @@ void Trainer::finish_epoch() {
   for (const TrainLayer& layer : state_.layers) state_.best.push_back(to_layer(layer));
 }
 
-bool Trainer::out_of_patience() const {
+bool Training::out_of_patience() const {
   return state_.options.patience > 0 && !state_.history.empty() &&
          state_.history.back().epoch - state_.best_epoch >= state_.options.patience;
 }
 
-void Trainer::use_best() {
+void Training::use_best() {
   const bool best_is_last = state_.best_epoch >= static_cast<std::int64_t>(state_.history.size());
   if (state_.options.patience == 0 || state_.best.empty() || best_is_last) return;
   for (std::size_t l = 0; l < state_.layers.size(); ++l)
@@ -116,7 +116,7 @@ void Trainer::use_best() {
   layers_changed();
 }
 
-Offset Trainer::connections() const {
+Offset Training::connections() const {
   Offset sum = 0;
   for (const TrainLayer& layer : state_.layers) sum += static_cast<Offset>(layer.connections());
   return sum;

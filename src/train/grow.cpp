@@ -91,7 +91,7 @@ std::vector<Layer> deepened(std::vector<Layer> layers, std::size_t l) {
 
 std::vector<std::vector<double>> neuron_gradients(const Network& network, const Dataset& data,
                                                   const TrainOptions& options) {
-  Trainer trainer(data, start_from(network, data, options));
+  Training trainer(data, start_from(network, data, options));
   trainer.measure_gradients();
   const std::vector<TrainLayer>& layers = trainer.state().layers;
   std::vector<std::vector<double>> squares(layers.size() - 1);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "network/network.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "train/start.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 
@@ -11,11 +11,11 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-Trainer started(const Dataset& data, const TrainOptions& options, const RunFiles& files, const RunLog& log,
-                const TrainObserver& observer, const Network* network) {
-  if (files.resume) return Trainer(data, log.resumed(options, data, observer));
-  if (network != nullptr) return Trainer(data, start_from(*network, data, options));
-  return Trainer(data, options);
+Training started(const Dataset& data, const TrainOptions& options, const RunFiles& files, const RunLog& log,
+                 const TrainObserver& observer, const Network* network) {
+  if (files.resume) return Training(data, log.resumed(options, data, observer));
+  if (network != nullptr) return Training(data, start_from(*network, data, options));
+  return Training(data, options);
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ Trainer started(const Dataset& data, const TrainOptions& options, const RunFiles
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
                           const TrainObserver& observer, const Network* start, const DevicePlace& place) {
   const RunLog log(files);
-  Trainer trainer = started(data, options, files, log, observer, start);
+  Training trainer = started(data, options, files, log, observer, start);
   if (place.backend != nullptr) trainer.move_to(place);
   TrainState& state = trainer.state();
   std::vector<Index> test_rows(static_cast<std::size_t>(data.test.rows));

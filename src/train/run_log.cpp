@@ -53,7 +53,7 @@ std::filesystem::path RunLog::checkpoint() const {
 
 TrainState RunLog::resumed(const TrainOptions& options, const Dataset& data,
                            const TrainObserver& observer) const {
-  TrainState state = read_checkpoint(checkpoint(), options);
+  TrainState state = read_checkpoint(Source(checkpoint()), options);
   TrainOptions asked = options;
   if (asked.update_every == 0) asked.update_every = state.options.update_every;  // as it was chosen then
   check_same_settings(asked, state.options, checkpoint());
@@ -112,7 +112,7 @@ void RunLog::guard(const Dataset& data, const TrainOptions& options,
     if (files_.directory.empty()) throw;
     if (!std::filesystem::exists(checkpoint()))
       throw Error(fmt::format("{}; there is no checkpoint yet", error.what()));
-    TrainState good = read_checkpoint(checkpoint(), options);
+    TrainState good = read_checkpoint(Source(checkpoint()), options);
     good.facts.class_labels = data.class_label;
     good.facts.input_names = data.feature_names;
     good.origin = data.origin;

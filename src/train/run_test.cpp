@@ -13,7 +13,7 @@
 #include "train/config.h"
 #include "train/test_checkpoint.h"
 #include "train/test_training.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 namespace {
@@ -193,7 +193,7 @@ TEST(Run, MeasuresWhatTheNetworkDoes) {
       const Score test = score_of(network, data.test, outcome.state.facts.scaling, rows);
       ASSERT_EQ(test.close, 0);
       EXPECT_NEAR(outcome.test_accuracy, static_cast<double>(test.right) / 75, 1e-12);
-      const Trainer trainer(data, options);
+      const Training trainer(data, options);
       const auto& validation = trainer.validation_rows();
       const Score score = score_of(network, data.train, outcome.state.facts.scaling, validation);
       ASSERT_EQ(score.close, 0);
@@ -211,7 +211,7 @@ TEST(Run, NeverTrainsOnValidationRows) {
     options.validation = 0.3;
     options.growth_batches = 3;
     const TrainOutcome clean = run_training(data, options, {}, {});
-    const auto validation = Trainer(data, options).validation_rows();
+    const auto validation = Training(data, options).validation_rows();
     ASSERT_EQ(validation.size(), 30u);
     for (const Index row : validation)  // whoever looked at them would be NaN from there on
       std::fill_n(data.train.floats.data() + static_cast<std::size_t>(row) * 10, 10, NAN);
@@ -245,7 +245,7 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
       std::stop_source stop;
       TrainObserver observer;
       std::vector<TrainLayer> layers;
-      Trainer trainer(data, options);
+      Training trainer(data, options);
       for (std::size_t e = 0; e <= best; ++e) {
         const auto rows = trainer.shuffled_rows(static_cast<std::int64_t>(e));
         for (std::size_t begin = 0; begin < rows.size(); begin += 32)
@@ -354,7 +354,7 @@ TEST(Run, StopsAfterAnEpochWithACheckpointAndNoModel) {
   };
   EXPECT_THROW(run_training(data, options, in(directory / "run"), observer), Cancelled);
   EXPECT_FALSE(std::filesystem::exists(directory / "run" / "model.safetensors"));
-  const TrainState state = read_checkpoint(directory / "run" / "checkpoint.safetensors", {});
+  const TrainState state = read_checkpoint(Source(directory / "run" / "checkpoint.safetensors"), {});
   EXPECT_EQ(state.history.size(), 2u);
   EXPECT_EQ(state.step_in_epoch, 1);
   EXPECT_EQ(state.step, 11);
@@ -566,7 +566,7 @@ TEST(Run, SaysWhereALossThatIsNotFiniteAroseAndKeepsTheLastGoodCheckpoint) {
   EXPECT_NE(error.find("(epoch " + std::to_string(finished + 1) + ")"), std::string::npos) << error;
   EXPECT_NE(error.find("layer"), std::string::npos) << error;
   EXPECT_NE(error.find((directory / "run" / "checkpoint.safetensors").string()), std::string::npos) << error;
-  const TrainState state = read_checkpoint(directory / "run" / "checkpoint.safetensors", {});
+  const TrainState state = read_checkpoint(Source(directory / "run" / "checkpoint.safetensors"), {});
   EXPECT_EQ(state.history.size(), static_cast<std::size_t>(finished));
   expect_network_of(state, directory / "run" / "model.safetensors");
 }
@@ -596,7 +596,7 @@ TEST(Run, WritesNoCheckpointWithNumbersThatAreNotFinite) {
     EXPECT_NE(error.find("(epoch " + std::to_string(finished + 1) + ")"), std::string::npos) << error;
     EXPECT_NE(error.find("of layer"), std::string::npos) << error;
     EXPECT_NE(error.find("checkpoint.safetensors"), std::string::npos) << error;
-    const TrainState state = read_checkpoint(directory / "run" / "checkpoint.safetensors", {});
+    const TrainState state = read_checkpoint(Source(directory / "run" / "checkpoint.safetensors"), {});
     EXPECT_EQ(state.history.size(), static_cast<std::size_t>(finished));
     expect_network_of(state, directory / "run" / "model.safetensors");
   }

@@ -267,7 +267,7 @@ std::uint64_t checkpoint_sum(const Metadata& metadata, const std::map<std::strin
   return hash.value();
 }
 
-void write_checkpoint(const std::filesystem::path& path, const TrainState& state) {
+void write_checkpoint(Target target, const TrainState& state) {
   Tensors tensors;
   Metadata metadata;
   metadata["format"] = kFormat;
@@ -296,11 +296,11 @@ void write_checkpoint(const std::filesystem::path& path, const TrainState& state
   for (std::size_t l = 0; l < state.best.size(); ++l)
     add_best(tensors, fmt::format("best.{}.", l), state.best[l]);
   metadata[kSum] = fmt::format("{}", checkpoint_sum(metadata, tensors.views));
-  write_safetensors(path, metadata, tensors.views);
+  write_safetensors(std::move(target), metadata, tensors.views);
 }
 
-TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions& defaults) {
-  const TensorFile file = read_safetensors(path);
+TrainState read_checkpoint(Source source, const TrainOptions& defaults) {
+  const TensorFile file = read_safetensors(std::move(source));
   if (file.metadata("format") != kFormat)
     fail("{}: is \"{}\", not a {}", file.name(), file.metadata("format"), kFormat);
   std::map<std::string, TensorView> views;

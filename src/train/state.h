@@ -37,8 +37,8 @@ struct TrainState {
 };
 
 // Random numbers follow from seed and step, so this is all it takes to go on bit by bit.
-void write_checkpoint(const std::filesystem::path& path, const TrainState& state);
-TrainState read_checkpoint(const std::filesystem::path& path, const TrainOptions& defaults);
+void write_checkpoint(Target target, const TrainState& state);
+TrainState read_checkpoint(Source source, const TrainOptions& defaults);
 // What a file whose sum is right holds.
 TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults);
 

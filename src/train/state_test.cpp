@@ -12,7 +12,7 @@
 #include "io/test_files.h"
 #include "train/test_checkpoint.h"
 #include "train/test_training.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 namespace {
@@ -64,7 +64,7 @@ void expect_same(const EpochReport& a, const EpochReport& b) {
 
 // A state in mid-epoch with everything that a checkpoint can hold.
 TrainState some_state(const Dataset& data, bool dense) {
-  Trainer trainer(data, small_options(dense));
+  Training trainer(data, small_options(dense));
   for (int step = 0; step < 3; ++step) trainer.step(std::span(trainer.train_rows()).first(16));
   TrainState state = std::move(trainer.state());
   state.step_in_epoch = 3;
@@ -85,7 +85,7 @@ TEST(Checkpoint, BringsEverythingBack) {
       const Dataset data = random_data(kind, 60, 8, 3, 1);
       const TrainState state = some_state(data, dense);
       write_checkpoint(path, state);
-      const TrainState back = read_checkpoint(path, {});
+      const TrainState back = read_checkpoint(Source(path), {});
       EXPECT_EQ(back.options, state.options);
       EXPECT_EQ(back.data_fingerprint, state.data_fingerprint);
       EXPECT_EQ(back.facts.scaling, state.facts.scaling);
@@ -117,10 +117,10 @@ TEST(Checkpoint, GoesOnBitByBitFromAnyStep) {
   for (const Kind kind : {Kind::floats, Kind::sparse}) {
     for (const bool dense : {false, true}) {
       const Dataset data = random_data(kind, 60, 8, 3, 2);
-      Trainer straight(data, small_options(dense));
+      Training straight(data, small_options(dense));
       for (int step = 0; step < 9; ++step) {
         write_checkpoint(path, straight.state());
-        Trainer resumed(data, read_checkpoint(path, {}));
+        Training resumed(data, read_checkpoint(Source(path), {}));
         const auto rows = std::span(straight.train_rows()).subspan(static_cast<std::size_t>(step), 16);
         straight.step(rows);
         resumed.step(rows);
@@ -136,7 +136,7 @@ std::string refusal(const std::filesystem::path& path, const TrainState& state,
                     const std::function<void(Metadata&)>& change) {
   write_checkpoint(path, state);
   change_checkpoint(path, change);
-  return error_of([&] { read_checkpoint(path, {}); });
+  return error_of([&] { read_checkpoint(Source(path), {}); });
 }
 
 TEST(Checkpoint, RefusesNumbersThatCannotBe) {
@@ -179,21 +179,21 @@ TEST(Checkpoint, IsRefusedWhereverABitHasFlipped) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 4);
     put_file(path, bad);
-    EXPECT_NE(error_of([&] { read_checkpoint(path, {}); }), "") << "byte " << at;
+    EXPECT_NE(error_of([&] { read_checkpoint(Source(path), {}); }), "") << "byte " << at;
   }
   put_file(path, good);
-  EXPECT_EQ(error_of([&] { read_checkpoint(path, {}); }), "");
+  EXPECT_EQ(error_of([&] { read_checkpoint(Source(path), {}); }), "");
 }
 
 TEST(Checkpoint, IsRefusedByATrainerThatCannotGoOnFromIt) {
   const Dataset data = random_data(Kind::floats, 60, 8, 3, 3);
   TrainState state = some_state(data, false);
   state.step = state.step_in_epoch = 9;
-  EXPECT_NE(error_of([&] { const Trainer trainer(data, state); }).find("step 9 of an epoch of 4 steps"),
+  EXPECT_NE(error_of([&] { const Training trainer(data, state); }).find("step 9 of an epoch of 4 steps"),
             std::string::npos);
   const Dataset sparse = random_data(Kind::sparse, 60, 8, 3, 3);
   EXPECT_NE(
-      error_of([&] { const Trainer trainer(sparse, some_state(data, false)); }).find("begun on dense rows"),
+      error_of([&] { const Training trainer(sparse, some_state(data, false)); }).find("begun on dense rows"),
       std::string::npos);
 }
 
@@ -206,7 +206,7 @@ TEST(Checkpoint, RefusesWeightsThatAreNotFiniteAndArraysThatDoNotFit) {
     TrainState state = sound;
     change(state);
     write_checkpoint(path, state);
-    return error_of([&] { read_checkpoint(path, {}); });
+    return error_of([&] { read_checkpoint(Source(path), {}); });
   };
   EXPECT_EQ(complaint([](TrainState&) {}), "");
   EXPECT_NE(complaint([](TrainState& s) { s.layers[1].value[3] = NAN; }).find("layers.1.value[3]"),
@@ -232,7 +232,7 @@ TEST(Checkpoint, IsReadOrRefusedWhateverByteOfItIsDamaged) {
   const std::string sound = file_content(path);
   for (std::size_t length = 0; length < sound.size(); length += 97) {
     put_file(path, sound.substr(0, length));
-    EXPECT_NE(error_of([&] { read_checkpoint(path, {}); }), "") << length;
+    EXPECT_NE(error_of([&] { read_checkpoint(Source(path), {}); }), "") << length;
   }
   int refused = 0;
   Random random(6);
@@ -241,9 +241,9 @@ TEST(Checkpoint, IsReadOrRefusedWhateverByteOfItIsDamaged) {
     damaged[random.below(damaged.size())] ^= static_cast<char>(1 + random.below(255));
     put_file(path, damaged);
     try {
-      TrainState state = read_checkpoint(path, {});
+      TrainState state = read_checkpoint(Source(path), {});
       if (state.options.network != small_options(false).network) continue;
-      Trainer trainer(data, std::move(state));  // if it is taken, it is sound
+      Training trainer(data, std::move(state));  // if it is taken, it is sound
       trainer.step(std::span(trainer.train_rows()).first(16));
     } catch (const Error&) {
       ++refused;

@@ -6,7 +6,7 @@
 #include "base/session.h"
 #include "data/data.h"
 #include "train/config.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 
@@ -28,9 +28,7 @@ TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& 
   check_classes(impl.dataset);
   const RunFiles files{directory.path, directory.resume, directory.test_every_epoch, impl.options,
                        directory.early_epochs};
-  DevicePlace place;
-  if (const auto& devices = current_session().devices; !devices.empty()) place = {cuda_backend(), devices};
-  TrainOutcome outcome = run_training(impl.dataset, options, files, observer, start, place);
+  TrainOutcome outcome = run_training(impl.dataset, options, files, observer, start, place_here());
   Network network = network_of(outcome.state);
   double all = 0;
   Offset connections = 0;
@@ -60,11 +58,19 @@ TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& 
 
 }  // namespace
 
+DevicePlace place_here() {
+  const std::vector<int>& devices = current_session().devices;
+  return devices.empty() ? DevicePlace{} : DevicePlace{cuda_backend(), devices};
+}
+
+TrainOptions with_network(TrainOptions options, const Dataset& data) {
+  if (options.network.empty()) options.network = {data.train.features, 256, 256, 256, data.classes};
+  return options;
+}
+
 TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory& directory,
                const TrainObserver& observer) {
-  TrainOptions complete = options;
-  if (complete.network.empty()) complete.network = {data.features(), 256, 256, 256, data.classes()};
-  return run(data, complete, directory, observer, nullptr);
+  return run(data, with_network(options, data.impl().dataset), directory, observer, nullptr);
 }
 
 TrainRun train_from(const Network& start, const Data& data, const TrainOptions& options,

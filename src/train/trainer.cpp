@@ -1,336 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/trainer.h"
+// Training step by step, for loops of the user's own.
+#include "filigree/train.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <numeric>
-#include <stdexcept>
 
 #include "base/error.h"
-#include "base/system.h"
-#include "train/cpu_training.h"
-#include "train/optimizer.h"
-#include "train/settings.h"
-#include "train/topology.h"
+#include "data/data.h"
+#include "filigree/session.h"
+#include "train/start.h"
+#include "train/training.h"
 
 namespace filigree {
 
-namespace {
+struct Trainer::Impl {
+  Data data;
+  Session session;
+  Training training;
 
-std::string shape_text(const std::vector<Index>& network) {
-  std::string text;
-  for (const Index n : network) text += fmt::format("{}{}", text.empty() ? "" : "-", n);
-  return text;
-}
-
-void check_mixtures(const Dataset& data, const TrainOptions& options) {
-  if (options.mixtures.empty()) return;
-  if (options.active_experts > options.experts)
-    fail("{} of {} experts cannot be active", options.active_experts, options.experts);
-  if (options.dense) fail("experts are sparse, but the network is dense");
-  if (data.train.sparse()) fail("mixtures need dense rows, but those of {} are sparse", data.name);
-}
-
-void check_fit(const Dataset& data, const TrainOptions& options) {
-  const std::vector<Index>& network = options.network;
-  if (network.size() < 2)
-    fail("a network needs inputs and outputs, such as {}-256-{}", data.train.features, data.classes);
-  if (network.front() != data.train.features)
-    fail("network {} has {} inputs, but {} has {} features", shape_text(network), network.front(), data.name,
-         data.train.features);
-  if (network.back() != data.classes)
-    fail("network {} has {} outputs, but {} has {} classes", shape_text(network), network.back(), data.name,
-         data.classes);
-  if (options.distribution == Distribution::densities && !options.dense &&
-      options.densities.size() != network.size() - 1)
-    fail("{} densities for the {} weight matrices of {}", options.densities.size(), network.size() - 1,
-         shape_text(network));
-  // What would do nothing is more likely a mistake than a wish.
-  if (options.patience > 0 && options.validation == 0)
-    fail("patience {} without validation rows to watch: set validation, to 0.1 for example",
-         options.patience);
-  if (!options.densities.empty() && options.distribution != Distribution::densities)
-    fail("{} densities are given, but the distribution is {}", options.densities.size(),
-         word(options.distribution));
-  if (options.final_sparsity >= 0 && (options.dense || options.evolve == Evolve::none))
-    fail("a final sparsity of {} is reached by evolution, but there is none", options.final_sparsity);
-  if (options.evolve == Evolve::prune && options.structure != Structure::n_of_m && options.final_sparsity < 0)
-    fail("pruning needs a final sparsity to reach");
-  if (options.structure == Structure::n_of_m && options.group_kept > options.group_size)
-    fail("{} of {} inputs cannot be kept", options.group_kept, options.group_size);
-  if (options.structure != Structure::none && options.evolve != Evolve::prune)
-    fail("a structure of {} is made by pruning, but evolve is {}", word(options.structure),
-         word(options.evolve));
-  if (options.structure != Structure::none && options.prune_by != PruneBy::magnitude)
-    fail("groups are pruned by magnitude, not by {}", word(options.prune_by));
-  if (options.shrink + options.time_weight > 0 && options.structure == Structure::none)
-    fail("{} {} pulls at groups, but there is no structure", options.shrink > 0 ? "shrink" : "time-weight",
-         options.shrink > 0 ? options.shrink : options.time_weight);
-  if (options.time_weight > 0 && options.connection_cost == 0)
-    fail("time-weight {} needs a connection-cost to tell the time from", options.time_weight);
-  if (options.time_weight > 0 && options.structure == Structure::n_of_m)
-    fail("time-weight {} pulls at neurons or blocks, not at {}", options.time_weight,
-         word(options.structure));
-  if (options.final_sparsity >= 0 && options.distribution != Distribution::densities) {
-    TrainOptions last = options;
-    last.sparsity = options.final_sparsity;
-    connections_per_layer(last);  // fails if a layer would be left without
+  // `start`: settings or a state.
+  template <typename Start>
+  Impl(const Data& rows, Start start)
+      : data(rows), session(Session::current()), training(data.impl().dataset, std::move(start)) {
+    if (const DevicePlace place = place_here(); place.backend != nullptr) training.move_to(place);
   }
-  check_branches(options);
-  check_mixtures(data, options);
-  if (options.evolve == Evolve::prune && !(options.exits.empty() && options.mixtures.empty()))
-    fail("pruning takes plain networks, but there are {}", options.exits.empty() ? "mixtures" : "exits");
-  for (const DataRows* part : {&data.train, &data.test}) {
-    if (part->label.size() != static_cast<std::size_t>(part->rows))
-      fail("{} has {} labels for {} rows", data.name, part->label.size(), part->rows);
-    for (std::size_t r = 0; r < part->label.size(); ++r)
-      if (part->label[r] < 0 || part->label[r] >= data.classes)
-        fail("row {} of {} has label {}, but there are {} classes", r, data.name, part->label[r],
-             data.classes);
+};
+
+Trainer::Trainer(const Data& data, const TrainOptions& options)
+    : impl_(std::make_unique<Impl>(data, with_network(options, data.impl().dataset))) {}
+
+Trainer::Trainer(const Network& start, const Data& data, const TrainOptions& options)
+    : impl_(std::make_unique<Impl>(data, start_from(start, data.impl().dataset, options))) {}
+
+Trainer::Trainer(const Data& data, std::span<const std::byte> state)
+    : impl_(std::make_unique<Impl>(data, read_checkpoint(Source(state, "state in memory"), {}))) {
+  if (impl_->training.state().data_fingerprint != fingerprint(data.impl().dataset))
+    fail("the state is of a run on other data than {}", data.impl().dataset.name);
+}
+
+Trainer::Trainer(Trainer&&) noexcept = default;
+Trainer& Trainer::operator=(Trainer&&) noexcept = default;
+Trainer::~Trainer() = default;
+
+void Trainer::step(std::span<const Index> rows) {
+  const Session::Use use(impl_->session);
+  const Index count = impl_->data.train_rows();
+  if (rows.empty() || rows.size() > static_cast<std::size_t>(options().batch))
+    throw std::invalid_argument(
+        fmt::format("a step of {} rows, but it takes 1 to {}", rows.size(), options().batch));
+  for (const Index row : rows)
+    if (row < 0 || row >= count)
+      throw std::invalid_argument(fmt::format("row {} of {} training rows", row, count));
+  impl_->training.step(rows);
+}
+
+EpochReport Trainer::epoch(const TrainObserver& observer) {
+  const Session::Use use(impl_->session);
+  if (done()) throw std::invalid_argument(fmt::format("all {} epochs are done", options().epochs));
+  return impl_->training.epoch(observer);
+}
+
+bool Trainer::done() const {
+  return impl_->training.done();
+}
+
+TrainScore Trainer::evaluate(Part part) {
+  const Session::Use use(impl_->session);
+  const Dataset& set = impl_->data.impl().dataset;
+  TrainScore score;
+  for (const DataRows* rows : {&set.train, &set.test}) {
+    if (part != Part::all && (part == Part::train) != (rows == &set.train)) continue;
+    std::vector<Index> all(static_cast<std::size_t>(rows->rows));
+    std::iota(all.begin(), all.end(), 0);
+    const LossSum sum = impl_->training.evaluate(*rows, all);
+    score.rows += rows->rows;
+    score.accuracy += static_cast<double>(sum.correct);
+    score.loss += sum.loss;
   }
-  try {
-    check_settings(options);
-  } catch (const std::invalid_argument& error) {
-    fail("{}", error.what());
-  }
+  if (score.rows == 0) fail("{}: there are no rows to evaluate on", set.name);
+  score.accuracy /= score.rows;
+  score.loss /= score.rows;
+  return score;
 }
 
-// The first values that are not finite, for a message; "" if all are.
-std::string find_not_finite(const std::vector<TrainLayer>& layers) {
-  const auto odd = [](const std::vector<float>& values) {
-    return std::any_of(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
-  };
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const TrainLayer& layer = layers[l];
-    if (odd(layer.value) || odd(layer.bias)) return fmt::format("weights of layer {}", l + 1);
-    if (odd(layer.first) || odd(layer.second) || odd(layer.bias_first) || odd(layer.bias_second))
-      return fmt::format("moments of layer {}", l + 1);
-  }
-  for (std::size_t l = 0; l < layers.size(); ++l)  // NaN comes here from wherever it began
-    if (odd(layers[l].gradient) || odd(layers[l].bias_gradient))
-      return fmt::format("gradients of layer {}", l + 1);
-  return "";
+Network Trainer::network() {
+  const Session::Use use(impl_->session);
+  impl_->training.check_finite();
+  return network_of(impl_->training.state());
 }
 
-}  // namespace
-
-Trainer::Trainer(const Dataset& data, const TrainOptions& options)
-    : data_(data), rule_(rule_of(options)), slices_(slices_for(options)) {
-  check_fit(data, options);
-  state_.options = options;
-  state_.data_fingerprint = fingerprint(data);
-  state_.layers = make_layers(options, data.train.sparse(), slices_);
-  split_rows();
-  state_.facts.scaling = input_scaling(options.scaling, data.train, train_rows_);
-  check_rule();
-  backend_ = std::make_unique<CpuTraining>(data_, state_);
+const TrainOptions& Trainer::options() const {
+  return impl_->training.state().options;
 }
 
-Trainer::Trainer(const Dataset& data, TrainState state)
-    : data_(data),
-      state_(std::move(state)),
-      rule_(rule_of(state_.options)),
-      slices_(slices_for(state_.options)) {
-  check_fit(data, state_.options);
-  if (state_.layers.front().by_input != (data.train.sparse() && !state_.options.dense))
-    fail("the network was begun on {} rows, but those of {} are not",
-         data.train.sparse() ? "dense" : "sparse", data.name);
-  for (TrainLayer& layer : state_.layers) {
-    resize_state(layer, state_.options.optimizer, slices_);
-    refresh_transposed(layer);
-  }
-  split_rows();
-  if (state_.step_in_epoch > steps_per_epoch())
-    fail("step {} of an epoch of {} steps", state_.step_in_epoch, steps_per_epoch());
-  check_rule();
-  backend_ = std::make_unique<CpuTraining>(data_, state_);
-}
-
-void Trainer::split_rows() {
-  state_.facts.class_labels = data_.class_label;
-  state_.facts.input_names = data_.feature_names;
-  state_.origin = data_.origin;
-  train_rows_.resize(static_cast<std::size_t>(data_.train.rows));
-  std::iota(train_rows_.begin(), train_rows_.end(), 0);
-  const auto count = static_cast<std::size_t>(
-      std::llround(state_.options.validation * static_cast<double>(train_rows_.size())));
-  if (count > 0) {
-    Random random = random_stream(state_.options.seed, Stream::validation);
-    random.shuffle(std::span(train_rows_));
-    validation_rows_.assign(train_rows_.end() - static_cast<std::ptrdiff_t>(count), train_rows_.end());
-    train_rows_.resize(train_rows_.size() - count);
-    std::sort(train_rows_.begin(), train_rows_.end());
-    std::sort(validation_rows_.begin(), validation_rows_.end());
-  }
-  if (train_rows_.empty()) fail("{} has no rows to train on", data_.name);
-  choose_interval();
-}
-
-// Often enough for the topology to be found, also where the steps are few.
-void Trainer::choose_interval() {
-  TrainOptions& o = state_.options;
-  if (o.update_every > 0) return;
-  const auto evolving = static_cast<std::int64_t>(o.stop_evolving * static_cast<double>(total_steps()));
-  const EvolutionRule& rule = rule_ == nullptr ? rigl_rule() : *rule_;
-  o.update_every = std::clamp<std::int64_t>(evolving / rule.fewest_changes(), 1, rule.longest_interval());
-}
-
-void Trainer::check_rule() const {
-  if (rule_ != nullptr) rule_->check(state_.layers, state_.options, moment());
-}
-
-void Trainer::move_to(const DevicePlace& place) {
-  backend_ = std::make_unique<CudaTraining>(place, data_, state_);
-  layers_changed();
-}
-
-void Trainer::layers_changed() {
-  backend_->set_layers(state_.layers);
-}
-
-std::int64_t Trainer::steps_per_epoch() const {
-  const auto batch = static_cast<std::size_t>(state_.options.batch);
-  return static_cast<std::int64_t>((train_rows_.size() + batch - 1) / batch);
+void Trainer::set_learning_rate(double lr) {
+  apply_setting(impl_->training.state().options, "lr", fmt::format("{}", lr));
 }
 
 double Trainer::learning_rate() const {
-  const TrainOptions& o = state_.options;
-  const auto step = static_cast<double>(state_.step);
-  const auto per_epoch = static_cast<double>(steps_per_epoch());
-  const double warmup = o.warmup_epochs * per_epoch;
-  if (step < warmup) return o.lr * (step + 1) / warmup;
-  switch (o.schedule) {
-    case Schedule::constant:
-      return o.lr;
-    case Schedule::step:
-      return o.lr *
-             std::pow(o.step_factor, std::floor(step / per_epoch / static_cast<double>(o.step_epochs)));
-    case Schedule::cosine: {
-      const double left = static_cast<double>(total_steps()) - warmup;
-      return o.lr / 2 * (1 + std::cos(std::numbers::pi * (step - warmup) / std::max(1.0, left)));
-    }
-  }
-  return o.lr;
+  return impl_->training.learning_rate();
 }
 
-bool Trainer::pulls_now() const {
-  const std::int64_t every = rule_ == nullptr ? 0 : rule_->pulls_every(state_.options);
-  return every > 0 && state_.step % every == 0 && state_.step < moment().last_step;
+std::int64_t Trainer::steps() const {
+  return impl_->training.state().step;
 }
 
-bool Trainer::changes_at_start() const {
-  return rule_ != nullptr && rule_->once(state_.options);
+const std::vector<EpochReport>& Trainer::history() const {
+  return impl_->training.state().history;
 }
 
-bool Trainer::evolves_now() const {
-  const TrainOptions& o = state_.options;
-  if (rule_ == nullptr || changes_at_start() || state_.step % o.update_every != 0) return false;
-  return static_cast<double>(state_.step) < o.stop_evolving * static_cast<double>(total_steps());
-}
-
-void Trainer::add_batches(std::int64_t first, bool keep) {
-  const TrainOptions& o = state_.options;
-  Random random = random_stream(o.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
-  for (std::int64_t i = first; i < o.growth_batches; ++i) {
-    std::vector<Index> rows(static_cast<std::size_t>(o.batch));
-    for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
-    const auto number = static_cast<std::uint64_t>(i);
-    backend_->add_gradients(
-        {rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(number)), keep, number});
-  }
-}
-
-Moment Trainer::moment() const {
-  return {
-      state_.step,
-      static_cast<std::int64_t>(std::ceil(state_.options.stop_evolving * static_cast<double>(total_steps()))),
-      learning_rate()};
-}
-
-void Trainer::measure_gradients() {
-  add_batches(0, false);
-  backend_->get_gradients(state_.layers);
-}
-
-void Trainer::change_topology() {
-  const double started = seconds_now();
-  const TrainOptions& o = state_.options;
-  const RuleNeeds needs = rule_->needs(o);
-  if (needs == RuleNeeds::samples && o.growth_batches > 1) {
-    add_batches(1, true);  // the batch just trained on is the first
-    backend_->clear_gradients();
-  }
-  if (needs == RuleNeeds::gradients) measure_gradients();
-  backend_->get_layers(state_.layers);
-  const std::unique_ptr<GrowthView> growth = needs == RuleNeeds::samples ? backend_->growth() : nullptr;
-  const Evolution evolution = evolve(state_.layers, o, moment(), growth.get(), slices_);
-  if (needs == RuleNeeds::gradients)
-    for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
-  layers_changed();
-  state_.epoch.dropped += evolution.dropped;
-  state_.epoch.grown += evolution.grown;
-  state_.epoch.evolve_seconds += seconds_now() - started;
-}
-
-void Trainer::pull(double lr) {
-  const TrainOptions& o = state_.options;
-  backend_->get_layers(state_.layers);
-  rule_->pull(state_.layers, o, lr * static_cast<double>(rule_->pulls_every(o)));
-  layers_changed();
-}
-
-void Trainer::report_not_finite(double loss) {
-  backend_->get_layers(state_.layers);
-  const std::string found = find_not_finite(state_.layers);
-  fail("step {} (epoch {}): the loss is {}; the first values that are not finite are the {}", state_.step + 1,
-       state_.epoch.epoch, loss, found.empty() ? "outputs of the last layer" : found);
-}
-
-void Trainer::check_finite() {
-  backend_->get_layers(state_.layers);
-  const std::string found = find_not_finite(state_.layers);
-  if (!found.empty())
-    fail("step {} (epoch {}): the {} are not finite any more", state_.step, state_.epoch.epoch, found);
-}
-
-std::uint64_t Trainer::dropout_key() const {
-  return mix64(state_.options.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
-                                           mix64(static_cast<std::uint64_t>(Stream::dropout))));
-}
-
-void Trainer::step(std::span<const Index> rows) {
-  const TrainOptions& o = state_.options;
-  const double lr = learning_rate();
-  const std::uint64_t key = dropout_key();
-  if (changes_at_start() && state_.step == 0) change_topology();
-  ++state_.step;
-  const bool evolves = evolves_now();
-  const bool keep = evolves && rule_->needs(o) == RuleNeeds::samples;
-  const LossSum sum = backend_->add_gradients({rows, key, keep});
-  const double norm = backend_->gradient_norm();
-  if (!std::isfinite(sum.loss) || !std::isfinite(norm)) {
-    --state_.step;
-    report_not_finite(sum.loss / static_cast<double>(rows.size()));
-  }
-  const double scale = o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0;
-  backend_->descend(descent_rates(o, lr, scale, state_.step));
-  if (pulls_now()) pull(lr);
-  state_.epoch.train_loss += sum.loss;
-  state_.epoch.train_accuracy += static_cast<double>(sum.correct);
-  state_.epoch.lr = lr;
-  if (evolves) change_topology();
-}
-
-LossSum Trainer::evaluate(const DataRows& data, std::span<const Index> rows) {
-  return backend_->evaluate(data, rows);
-}
-
-std::vector<Index> Trainer::shuffled_rows(std::int64_t epoch) const {
-  std::vector<Index> rows = train_rows_;
-  Random random = random_stream(state_.options.seed, Stream::shuffle, static_cast<std::uint64_t>(epoch));
-  random.shuffle(std::span(rows));
-  return rows;
+std::vector<std::byte> Trainer::state() {
+  const Session::Use use(impl_->session);
+  impl_->training.check_finite();
+  std::vector<std::byte> bytes;
+  write_checkpoint(bytes, impl_->training.state());
+  return bytes;
 }
 
 }  // namespace filigree

@@ -15,7 +15,7 @@
 #include "train/start.h"
 #include "train/test_pruning.h"
 #include "train/topology.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 namespace {
@@ -185,7 +185,7 @@ TEST(StartFrom, PrunesAFullNetworkAndResumesBitByBit) {
       observer.stop = stop.get_token();
       EXPECT_THROW(run_training(data, options, files, observer, &network), Cancelled);
       files.resume = true;
-      const TrainOptions saved = read_checkpoint(dir / "run" / "checkpoint.safetensors", {}).options;
+      const TrainOptions saved = read_checkpoint(Source(dir / "run" / "checkpoint.safetensors"), {}).options;
       const TrainOutcome rest = run_training(data, saved, files, {});
       EXPECT_EQ(copied_layers(network_of(rest.state)), copied_layers(network_of(whole.state)));
       EXPECT_LE(connections(whole.state.layers), 56u);  // a fifth of 12·12 + 12·9 + 9·3

@@ -8,7 +8,7 @@
 #include "sparse/test_errors.h"
 #include "train/rules/budget.h"
 #include "train/rules/test_evolving.h"
-#include "train/trainer.h"
+#include "train/training.h"
 
 namespace filigree {
 namespace {
@@ -66,7 +66,7 @@ TEST(EvolveSnfs, NeedsMomentum) {
   const Dataset data = random_data(Kind::floats, 60, 40, 10, 3);
   TrainOptions options = three_layers(Evolve::snfs);
   options.optimizer = Optimizer::sgd;
-  EXPECT_NE(error_of([&] { Trainer(data, options); }).find("sgd has none"), std::string::npos);
+  EXPECT_NE(error_of([&] { Training(data, options); }).find("sgd has none"), std::string::npos);
 }
 
 TEST(EvolveGranet, PrunesAlongACubicCurveAndRegrowsInEachLayer) {
@@ -100,9 +100,9 @@ TEST(EvolveGranet, PrunesAlongACubicCurveAndRegrowsInEachLayer) {
 TEST(EvolveGranet, NeedsAHigherSparsityToReach) {
   const Dataset data = random_data(Kind::floats, 60, 40, 10, 3);
   TrainOptions options = three_layers(Evolve::granet);
-  EXPECT_NE(error_of([&] { Trainer(data, options); }).find("not given"), std::string::npos);
+  EXPECT_NE(error_of([&] { Training(data, options); }).find("not given"), std::string::npos);
   options.final_sparsity = 0.5;
-  EXPECT_NE(error_of([&] { Trainer(data, options); }).find("that is 0.5"), std::string::npos);
+  EXPECT_NE(error_of([&] { Training(data, options); }).find("that is 0.5"), std::string::npos);
 }
 
 TEST(PublishedRules, LearnAndResumeBitByBit) {
@@ -119,10 +119,10 @@ TEST(PublishedRules, LearnAndResumeBitByBit) {
     options.update_every = 5;
     const TrainOutcome whole = run_training(data, options, {}, {});
     EXPECT_GT(whole.test_accuracy, 0.9) << word(rule);
-    Trainer first(data, options);
+    Training first(data, options);
     first.epoch();
     first.epoch();
-    Trainer rest(data, first.state());
+    Training rest(data, first.state());
     while (!rest.done()) rest.epoch();
     EXPECT_EQ(copied_layers(network_of(rest.state())), copied_layers(network_of(whole.state))) << word(rule);
   }

@@ -13,15 +13,15 @@
 namespace filigree {
 
 // A network in training: the state, and what the steps need besides. Single steps are public for benchmarks.
-class Trainer {
+class Training {
  public:
   // Throws Error if data and options do not fit.
-  Trainer(const Dataset& data, const TrainOptions& options);
-  Trainer(const Dataset& data, TrainState state);
+  Training(const Dataset& data, const TrainOptions& options);
+  Training(const Dataset& data, TrainState state);
   // From here on steps run on a device. Throws Error if it cannot.
   void move_to(const DevicePlace& place);
-  void layers_changed();        // to be called after the state's layers were
-  Trainer(Trainer&&) = delete;  // the backend refers to the state
+  void layers_changed();          // to be called after the state's layers were
+  Training(Training&&) = delete;  // the backend refers to the state
 
   TrainState& state() { return state_; }
   const TrainState& state() const { return state_; }
@@ -80,6 +80,10 @@ class Trainer {
   std::unique_ptr<TrainingBackend> backend_;
   double reported_ = 0;  // when a step was, in seconds_now()
 };
+
+DevicePlace place_here();  // the devices of the calling thread's session
+// The usual network, if none is given.
+TrainOptions with_network(TrainOptions options, const Dataset& data);
 
 struct TrainOutcome {
   TrainState state;
