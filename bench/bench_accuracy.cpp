@@ -26,20 +26,20 @@ struct Case {
 };
 
 void settle_mnist(TrainOptions& options) {
-  options.input_dropout = 0.15;
-  if (options.dense) options.epochs = 100;
+  options.learning.input_dropout = 0.15;
+  if (options.network.dense) options.run.epochs = 100;
 }
 
 void settle_fashion(TrainOptions& options) {
-  if (options.dense) options.epochs = 100;
+  if (options.network.dense) options.run.epochs = 100;
 }
 
 // A few rows for many weights: short runs, and more decay the more weights there are.
 void settle_higgs(TrainOptions& options) {
-  options.epochs = 20;
-  options.lr = 0.1;
-  options.input_dropout = 0;
-  options.weight_decay = options.dense ? 2e-3 : 1e-3;
+  options.run.epochs = 20;
+  options.learning.lr = 0.1;
+  options.learning.input_dropout = 0;
+  options.learning.weight_decay = options.network.dense ? 2e-3 : 1e-3;
 }
 
 // What is asked for is the aim of this project; what is published is Ertl's table 4.
@@ -91,17 +91,17 @@ class Table {
     row.sparsity = sparsity;
     row.published = published;
     row.asked = asked;
-    if (!options.dense) options.sparsity = sparsity;
-    if (options_.epochs > 0) options.epochs = options_.epochs;
+    if (!options.network.dense) options.network.sparsity = sparsity;
+    if (options_.epochs > 0) options.run.epochs = options_.epochs;
     for (int seed = 1; seed <= options_.seeds; ++seed) {
       observer_.check_stop();
       const Data data = load(c, seed);
-      options.seed = static_cast<std::uint64_t>(seed);
-      options.network = {data.features()};
-      options.network.insert(options.network.end(), c.hidden.begin(), c.hidden.end());
-      options.network.push_back(data.classes());
+      options.run.seed = static_cast<std::uint64_t>(seed);
+      options.network.neurons = {data.features()};
+      options.network.neurons.insert(options.network.neurons.end(), c.hidden.begin(), c.hidden.end());
+      options.network.neurons.push_back(data.classes());
       row.network.clear();
-      for (const Index n : options.network)
+      for (const Index n : options.network.neurons)
         row.network += fmt::format("{}{}", row.network.empty() ? "" : "-", n);
       const std::string stage = fmt::format("{} {} {} {:.0f} %, seed {}", c.data, row.network, method,
                                             100 * std::max(0.0, sparsity), seed);
@@ -162,7 +162,7 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
     double dense = 0;
     for (std::size_t i = options.dense ? 0 : 1; i < std::size(sparsities); ++i) {
       TrainOptions best = preset_options("best");
-      best.dense = sparsities[i] == kDense;
+      best.network.dense = sparsities[i] == kDense;
       c.settle(best);
       const bool relative = c.asked.empty() && i > 0 && options.dense;
       const double asked = relative ? dense - c.slack[i] : at(c.asked, i);
@@ -175,12 +175,12 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
       table.add(c, "ertl", ertl, sparsities[i], c.published[i], c.asked.empty() ? 0 : c.published[i]);
     // His figures 8 and 10: where new connections come from matters most where there are fewest. As many go.
     TrainOptions random = ertl;
-    random.evolve = Evolve::set;
-    random.drop_fraction = ertl.threshold_share;
-    random.drop_schedule = DropSchedule::constant;
+    random.evolution.rule = Evolve::set;
+    random.evolution.drop_fraction = ertl.evolution.threshold_share;
+    random.evolution.drop_schedule = DropSchedule::constant;
     table.add(c, "ertl, random growth", random, 0.99, 0, 0);
     TrainOptions fixed = ertl;
-    fixed.evolve = Evolve::none;
+    fixed.evolution.rule = Evolve::none;
     table.add(c, "ertl, no evolution", fixed, 0.99, 0, 0);
   }
   return std::move(table).rows();

@@ -64,8 +64,8 @@ class Contest {
     contestants_[pruned(dense.network, "lottery", options_.sparse_target)].rival = sparser;
     begin_("sparse from scratch");
     TrainOptions scratch = dense_options();
-    scratch.dense = false;
-    scratch.sparsity = options_.sparse_target;
+    scratch.network.dense = false;
+    scratch.network.sparsity = options_.sparse_target;
     const TrainRun run = train(data_, scratch, {.path = place_ / "scratch"}, training_);
     contestants_[add("sparse from scratch", options_.sparse_target, place_ / "scratch" / "model.safetensors",
                      run.test_accuracy, run.seconds, 0)]
@@ -80,11 +80,11 @@ class Contest {
  private:
   TrainOptions dense_options() const {
     TrainOptions options;
-    options.network = network_;
-    options.dense = true;
-    options.epochs = options_.epochs;
-    options.input_dropout = options_.input_dropout;
-    options.seed = options_.seed;
+    options.network.neurons = network_;
+    options.network.dense = true;
+    options.run.epochs = options_.epochs;
+    options.learning.input_dropout = options_.input_dropout;
+    options.run.seed = options_.seed;
     return options;
   }
 
@@ -109,12 +109,12 @@ class Contest {
     begin_(fmt::format("{}, {:.1f} %", method, 100 * target));
     PruneOptions options;
     options.training = pruning_defaults();
-    options.training.final_sparsity = target;
-    options.training.epochs = options_.epochs;
-    options.training.update_every =
-        std::clamp<std::int64_t>(options_.epochs * data_.train_rows() / options.training.batch / 40, 1, 100);
-    options.training.input_dropout = options_.input_dropout;
-    options.training.seed = options_.seed;
+    options.training.evolution.final_sparsity = target;
+    options.training.run.epochs = options_.epochs;
+    options.training.evolution.update_every = std::clamp<std::int64_t>(
+        options_.epochs * data_.train_rows() / options.training.run.batch / 40, 1, 100);
+    options.training.learning.input_dropout = options_.input_dropout;
+    options.training.run.seed = options_.seed;
     apply_method(options, method);
     options.rows = std::min(kRows[2], std::max(data_.test_rows(), data_.train_rows()));
     const std::filesystem::path path = place_ / fmt::format("{}-{}", method, contestants_.size());

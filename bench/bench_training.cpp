@@ -32,8 +32,8 @@ class DenseInference {
  public:
   explicit DenseInference(const std::vector<Index>& network) {
     TrainOptions options;
-    options.network = network;
-    options.dense = true;
+    options.network.neurons = network;
+    options.network.dense = true;
     layers_ = make_layers(options, false, 1);
   }
 
@@ -86,8 +86,8 @@ class DenseInference {
 
 Plan sparse_plan(const std::vector<Index>& network, double sparsity) {
   TrainOptions options;
-  options.network = network;
-  options.sparsity = sparsity;
+  options.network.neurons = network;
+  options.network.sparsity = sparsity;
   std::vector<LayerArrays> arrays;
   for (const TrainLayer& layer : make_layers(options, false, 1)) {
     Layer made = to_layer(layer);
@@ -120,12 +120,12 @@ Dataset random_images(Index rows, Index features, Index classes) {
 
 TrainOptions step_options(std::vector<Index> network, double sparsity, bool dense) {
   TrainOptions options;
-  options.network = std::move(network);
-  options.sparsity = sparsity;
-  options.dense = dense;
-  options.evolve = Evolve::none;
-  options.batch = kBatch;
-  options.lr = 1e-3;  // random labels teach nothing
+  options.network.neurons = std::move(network);
+  options.network.sparsity = sparsity;
+  options.network.dense = dense;
+  options.evolution.rule = Evolve::none;
+  options.run.batch = kBatch;
+  options.learning.lr = 1e-3;  // random labels teach nothing
   return options;
 }
 
@@ -138,7 +138,7 @@ class TimedSteps {
   }
 
   double time(int steps) {  // seconds a step
-    const auto batch = static_cast<std::size_t>(trainer_.state().options.batch);
+    const auto batch = static_cast<std::size_t>(trainer_.state().options.run.batch);
     const double started = seconds_now();
     for (int s = 0; s < steps; ++s) {
       if ((next_ + 1) * batch > rows_.size()) next_ = 0;
@@ -256,13 +256,13 @@ void bench_threads(const TrainingBenchOptions& options, TrainingBench& bench) {
 
 void bench_memory(TrainingBench& bench) {
   TrainOptions options;
-  options.network = {512, 512, 512};  // the second layer: the first one does not pass gradients on
-  options.distribution = Distribution::uniform;
-  options.batch = kBatch;
+  options.network.neurons = {512, 512, 512};  // the second layer: the first one does not pass gradients on
+  options.network.distribution = Distribution::uniform;
+  options.run.batch = kBatch;
   const std::size_t slices = slices_for(options);
   const std::size_t dense = 3 * (512 * 512 + 512) * sizeof(float);
   for (const double sparsity : {0.9, 0.97, 0.99}) {
-    options.sparsity = sparsity;
+    options.network.sparsity = sparsity;
     const TrainLayer layer = make_layers(options, false, slices).back();
     bench.memory_rows.push_back({sparsity, dense, layer.parameter_bytes(), layer.workspace_bytes()});
   }
@@ -274,9 +274,9 @@ void bench_evolution(const Observer& observer, TrainingBench& bench) {
   for (const double sparsity : {0.9, 0.97, 0.99}) {
     observer.check_stop();
     TrainOptions options;
-    options.network = {784, 256, 256, 256, 10};
-    options.sparsity = sparsity;
-    options.epochs = 20;
+    options.network.neurons = {784, 256, 256, 256, 10};
+    options.network.sparsity = sparsity;
+    options.run.epochs = 20;
     double seconds = 0, evolve = 0;
     const TrainOutcome outcome = run_training(data, options, {}, {{}, {}, observer.stop});
     for (const EpochReport& epoch : outcome.state.history) {
@@ -298,8 +298,8 @@ void bench_wide(const TrainingBenchOptions& options, const Observer& observer, T
     observer.report("wide layers", static_cast<double>(bench.wide_rows.size()), 2);
     const Dataset data = random_images(2 * wide.batch, wide.network.front(), 10);
     TrainOptions o = step_options(wide.network, wide.sparsity, false);
-    o.distribution = Distribution::uniform;
-    o.batch = wide.batch;
+    o.network.distribution = Distribution::uniform;
+    o.run.batch = wide.batch;
     TimedSteps steps(data, o);
     std::vector<double> seconds;
     for (int r = 0; r < std::min(5, options.repeat); ++r) seconds.push_back(steps.time(2));

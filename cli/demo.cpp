@@ -38,9 +38,9 @@ nlohmann::json run_training(const Common& common, const Context& context) {
   DataOptions source;
   source.source = "digits:12000";
   TrainOptions options = preset_options("fast");
-  options.sparsity = 0.97;
-  options.update_every = 40;
-  options.epochs = 12;
+  options.network.sparsity = 0.97;
+  options.evolution.update_every = 40;
+  options.run.epochs = 12;
   ProgressDisplay display(common.quiet);
   const Observer observer = display.observer(context.stop);
   const Data data = load_data(source, observer);

@@ -27,9 +27,9 @@ struct GrowArguments {
 
 TrainOptions growing_defaults() {
   TrainOptions options;
-  options.sparsity = 0.9;
-  options.redistribute = Redistribute::global;
-  options.epochs = 5;
+  options.network.sparsity = 0.9;
+  options.evolution.redistribute = Redistribute::global;
+  options.run.epochs = 5;
   return options;
 }
 
@@ -50,8 +50,8 @@ GrowStart start_of(const GrowArguments& arguments, const Data* data) {
   }
   GrowStart start{arguments.data.over({}), growing_defaults(), arguments.growth};
   arguments.settings.apply_to(start.options);
-  if (start.options.network.empty() && data != nullptr)
-    start.options.network = {data->features(), 32, 32, data->classes()};
+  if (start.options.network.neurons.empty() && data != nullptr)
+    start.options.network.neurons = {data->features(), 32, 32, data->classes()};
   if (arguments.flops > 0) start.growth.budget = arguments.flops / 2;
   return start;
 }
@@ -85,7 +85,7 @@ int run_grow(GrowArguments& arguments, const Context& context) {
     print_outcome(common, run, data);
     print_line(common, "written",
                fmt::format("{}: model.safetensors; a run for each stage", directory.path.string()));
-    common.write_json({{"network", run.options.network},
+    common.write_json({{"network", run.options.network.neurons},
                        {"connections", run.connections},
                        {"budget", start.growth.budget},
                        {"test_accuracy", run.test_accuracy},

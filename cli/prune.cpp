@@ -113,12 +113,14 @@ PruneStart start_of(const PruneArguments& arguments) {
     arguments.settings.apply_to(start.options.training);
     return start;
   }
-  PruneStart start{arguments.data.over({}), {}, load(arguments.model)};
+  Network network = load(arguments.model);
+  PruneStart start{arguments.data.over({}), {}, std::move(network)};
   PruneOptions& options = start.options;
   options.training = pruning_defaults();
   apply_method(options, arguments.method);
-  if (options.training.structure != Structure::n_of_m) options.training.final_sparsity = arguments.target;
-  options.training.prune_schedule = arguments.once ? PruneSchedule::once : PruneSchedule::cubic;
+  if (options.training.pruning.structure != Structure::n_of_m)
+    options.training.evolution.final_sparsity = arguments.target;
+  options.training.pruning.schedule = arguments.once ? PruneSchedule::once : PruneSchedule::cubic;
   arguments.settings.apply_to(options.training);
   if (options.lottery) options.lottery = arguments.lottery;
   options.time_model = arguments.time_model;
@@ -129,7 +131,7 @@ PruneStart start_of(const PruneArguments& arguments) {
 std::string method_text(const PruneOptions& options) {
   if (!options.lottery) return pruning_text(options.training);
   return fmt::format("lottery ticket of {:g} % sparsity in {} rounds, values of epoch {}",
-                     100 * options.training.final_sparsity, options.lottery->rounds,
+                     100 * options.training.evolution.final_sparsity, options.lottery->rounds,
                      options.lottery->rewind_epochs);
 }
 
@@ -165,7 +167,7 @@ int run_prune(PruneArguments& arguments, const Context& context) {
                            "original.safetensors, and the files of the run",
                            directory.path.string()));
     common.write_json({{"method", method_text(start.options)},
-                       {"target", start.options.training.final_sparsity},
+                       {"target", start.options.training.evolution.final_sparsity},
                        {"time_model", check_json(run)},
                        {"before", side_json(run.before, run.bytes_before)},
                        {"after", side_json(run.after, run.bytes_after)},
@@ -266,8 +268,9 @@ Run add_prune(CLI::App& command) {
   apply_method(fssl, "fssl");
   for (SettingInfo info : setting_infos(pruning_defaults())) {
     if (std::ranges::count(kPruneSettings, info.name) == 0) continue;
-    if (info.name == "shrink") info.standard += fmt::format(", fssl: {}", fssl.training.shrink);
-    if (info.name == "time-weight") info.standard += fmt::format(", fssl: {}", fssl.training.time_weight);
+    if (info.name == "shrink") info.standard += fmt::format(", fssl: {}", fssl.training.pruning.shrink);
+    if (info.name == "time-weight")
+      info.standard += fmt::format(", fssl: {}", fssl.training.pruning.time_weight);
     arguments->settings.add_to(command, info);
   }
   return [arguments](const Context& context) { return run_prune(*arguments, context); };

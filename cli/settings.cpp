@@ -81,15 +81,17 @@ std::string interrupted(const std::string& command, const std::filesystem::path&
 }
 
 std::string pruning_text(const TrainOptions& options) {
-  const char* const once = options.prune_schedule == PruneSchedule::once ? ", all at once" : "";
-  if (options.structure == Structure::n_of_m)
-    return fmt::format("{} of {} inputs in a row stay{}", options.group_kept, options.group_size, once);
-  const std::string what =
-      options.structure == Structure::none     ? fmt::format("weights by {}", word(options.prune_by))
-      : options.structure == Structure::blocks ? fmt::format("blocks of {0} x {0}", options.group_size)
-      : options.time_weight > 0                ? "neurons by error, norm and time (fssl)"
-                                               : "whole neurons";
-  return fmt::format("{}, until {:g} % are gone{}", what, 100 * options.final_sparsity, once);
+  const char* const once = options.pruning.schedule == PruneSchedule::once ? ", all at once" : "";
+  if (options.pruning.structure == Structure::n_of_m)
+    return fmt::format("{} of {} inputs in a row stay{}", options.pruning.group_kept,
+                       options.pruning.group_size, once);
+  const std::string what = options.pruning.structure == Structure::none
+                               ? fmt::format("weights by {}", word(options.pruning.by))
+                           : options.pruning.structure == Structure::blocks
+                               ? fmt::format("blocks of {0} x {0}", options.pruning.group_size)
+                           : options.pruning.time_weight > 0 ? "neurons by error, norm and time (fssl)"
+                                                             : "whole neurons";
+  return fmt::format("{}, until {:g} % are gone{}", what, 100 * options.evolution.final_sparsity, once);
 }
 
 }  // namespace filigree::cli

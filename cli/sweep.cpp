@@ -42,8 +42,8 @@ SweepStart start_of(const SweepArguments& arguments, const Data* data) {
   SweepStart start{arguments.data.over({}), {{}, arguments.budgets, arguments.seeds}};
   TrainOptions& training = start.options.training;
   arguments.settings.apply_to(training);
-  if (training.network.empty() && data != nullptr)
-    training.network = {data->features(), 512, 512, data->classes()};
+  if (training.network.neurons.empty() && data != nullptr)
+    training.network.neurons = {data->features(), 512, 512, data->classes()};
   if (start.options.budgets.empty() && data != nullptr) start.options.budgets = default_budgets(training);
   std::ranges::sort(start.options.budgets);
   return start;
@@ -71,8 +71,8 @@ int run_sweep(SweepArguments& arguments, const Context& context) {
     print_line(common, "data", data.describe());
     print_line(common, "networks",
                fmt::format("{} sparse beside dense ones, {} budgets, {} seeds, {} epochs",
-                           shape_text(start.options.training.network), start.options.budgets.size(),
-                           start.options.seeds, start.options.training.epochs));
+                           shape_text(start.options.training.network.neurons), start.options.budgets.size(),
+                           start.options.seeds, start.options.training.run.epochs));
     if (!common.quiet) std::fflush(stdout);
     result = sweep(data, start.options, directory, display.observer(context.stop));
   } catch (const Cancelled&) {

@@ -44,9 +44,9 @@ TrainConfig settings_of(const TrainArguments& arguments) {
   if (!arguments.start.empty() && arguments.preset.empty() && arguments.config.empty()) {
     // A trained network is to be refined: a tenth of the usual rate, from the first step on, and few other
     // connections.
-    config.options.lr = 0.01;
-    config.options.warmup_epochs = 0;
-    config.options.drop_fraction = 0.05;
+    config.options.learning.lr = 0.01;
+    config.options.learning.warmup_epochs = 0;
+    config.options.evolution.drop_fraction = 0.05;
   }
   arguments.settings.apply_to(config.options);
   if (config.data.source.empty())
@@ -73,7 +73,7 @@ void print_summary(const Common& common, const TrainRun& run, const Data& data,
                          short_seconds(run.seconds), run.epochs.size(), run.epochs.size() == 1 ? "" : "s",
                          run.stopped_early ? " (stopped early)" : "",
                          run.seconds > 0 ? 100 * run.evolve_seconds / run.seconds : 0.0));
-  if (run.options.patience > 0) {
+  if (run.options.run.patience > 0) {
     const auto best = std::ranges::max_element(run.epochs, {}, &EpochReport::validation_accuracy);
     print_line(common, "kept", fmt::format("the network of epoch {}, the best in validation", best->epoch));
   }
@@ -98,10 +98,10 @@ nlohmann::json run_json(const TrainRun& run, const Data& data, const DataOptions
           {"stopped_early", run.stopped_early},
           {"seconds", run.seconds},
           {"evolve_seconds", run.evolve_seconds},
-          {"network", run.options.network},
+          {"network", run.options.network.neurons},
           {"layers", layers},
           {"history", history},
-          {"seed", run.options.seed},
+          {"seed", run.options.run.seed},
           {"threads", Session::current().threads()},
           {"data", data.describe()},
           {"source", source.source},
@@ -123,25 +123,25 @@ TrainRun run_training(const TrainArguments& arguments, const Data& data, const T
 }
 
 std::string sparsity_text(const TrainOptions& options) {
-  if (options.distribution == Distribution::densities)
-    return fmt::format("densities {}", fmt::join(options.densities, ", "));
-  return fmt::format("{:g} % sparse", 100 * options.sparsity);
+  if (options.network.distribution == Distribution::densities)
+    return fmt::format("densities {}", fmt::join(options.network.densities, ", "));
+  return fmt::format("{:g} % sparse", 100 * options.network.sparsity);
 }
 
 std::string branches_text(const TrainOptions& options) {
   std::string text;
-  if (!options.mixtures.empty())
-    text += fmt::format(", {} of {} experts in hidden layer {}", options.active_experts, options.experts,
-                        fmt::join(options.mixtures, ", "));
-  if (!options.exits.empty())
-    text += fmt::format(", exits behind hidden layer {}", fmt::join(options.exits, ", "));
+  if (!options.network.mixtures.empty())
+    text += fmt::format(", {} of {} experts in hidden layer {}", options.network.active_experts,
+                        options.network.experts, fmt::join(options.network.mixtures, ", "));
+  if (!options.network.exits.empty())
+    text += fmt::format(", exits behind hidden layer {}", fmt::join(options.network.exits, ", "));
   return text;
 }
 
 std::string evolution_text(const TrainOptions& options) {
-  if (options.evolve == Evolve::none || options.dense) return "with a fixed topology";
-  if (options.evolve == Evolve::prune) return fmt::format("pruned: {}", pruning_text(options));
-  return fmt::format("evolving by {}", word(options.evolve));
+  if (options.evolution.rule == Evolve::none || options.network.dense) return "with a fixed topology";
+  if (options.evolution.rule == Evolve::prune) return fmt::format("pruned: {}", pruning_text(options));
+  return fmt::format("evolving by {}", word(options.evolution.rule));
 }
 
 // What each preset sets, other than the defaults.
@@ -161,17 +161,18 @@ std::string presets_text() {
 
 // Says so where a setting means that nothing will happen.
 void note_idle_settings(const TrainOptions& options, const Data& data) {
-  if (options.dense || options.evolve == Evolve::none || options.update_every == 0) return;
+  if (options.network.dense || options.evolution.rule == Evolve::none || options.evolution.update_every == 0)
+    return;
   const auto rows =
-      static_cast<std::int64_t>(static_cast<double>(data.train_rows()) * (1 - options.validation));
-  const std::int64_t steps = (rows + options.batch - 1) / options.batch * options.epochs;
-  const auto evolving = static_cast<std::int64_t>(options.stop_evolving * static_cast<double>(steps));
-  if (options.update_every < evolving || options.evolve == Evolve::prune)
+      static_cast<std::int64_t>(static_cast<double>(data.train_rows()) * (1 - options.run.validation));
+  const std::int64_t steps = (rows + options.run.batch - 1) / options.run.batch * options.run.epochs;
+  const auto evolving = static_cast<std::int64_t>(options.evolution.stop * static_cast<double>(steps));
+  if (options.evolution.update_every < evolving || options.evolution.rule == Evolve::prune)
     return;  // pruning refuses by itself
   complain(fmt::format(
       "note: the topology will not change: updates come every {} steps (--update-every), but this run has {} "
       "steps, of which {:g} % may change it; 0 chooses by the number of steps",
-      options.update_every, steps, 100 * options.stop_evolving));
+      options.evolution.update_every, steps, 100 * options.evolution.stop));
 }
 
 int run_train(TrainArguments& arguments, const Context& context) {
@@ -187,13 +188,14 @@ int run_train(TrainArguments& arguments, const Context& context) {
     return load_data(config.data, display.observer(context.stop));
   }();
   TrainOptions& options = config.options;
-  if (options.network.empty())
-    options.network = {data.features(), kHiddenNeurons, kHiddenNeurons, kHiddenNeurons, data.classes()};
+  if (options.network.neurons.empty())
+    options.network.neurons = {data.features(), kHiddenNeurons, kHiddenNeurons, kHiddenNeurons,
+                               data.classes()};
   print_line(common, "data", data.describe());
   print_line(common, "network",
              arguments.start.empty()
-                 ? fmt::format("{}, {}{}", shape_text(options.network),
-                               options.dense
+                 ? fmt::format("{}, {}{}", shape_text(options.network.neurons),
+                               options.network.dense
                                    ? "dense"
                                    : fmt::format("{}, {}", sparsity_text(options), evolution_text(options)),
                                branches_text(options))

@@ -126,7 +126,7 @@ void print_outcome(const Common& common, const TrainRun& run, const Data& data) 
                fmt::format("{:.2f} % of {} rows right, loss {:.4f}", 100 * run.test_accuracy,
                            with_commas(data.test_rows()), run.test_loss));
   print_line(common, "network",
-             fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network),
+             fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network.neurons),
                          with_commas(run.connections), 100 * run.sparsity));
 }
 

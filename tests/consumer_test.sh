@@ -63,7 +63,7 @@ declared=$(awk '/^template/ { template = 1; next }
 for name in $declared; do
   grep -qE "filigree::$name(\[abi:[a-z0-9]+\])?\(| $name\$" "$work/symbols" || { echo "libfiligree.so does not show $name"; exit 1; }
 done
-if grep -E 'filigree::(AtomicFile|CsrMatrix|Trainer|parallel_for)' "$work/symbols"; then
+if grep -E 'filigree::(AtomicFile|CsrMatrix|Training::|TrainState|parallel_for)' "$work/symbols"; then
   echo "libfiligree.so shows what is not public"
   exit 1
 fi

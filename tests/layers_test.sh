@@ -83,7 +83,7 @@ check() {
         echo "docs/ARCHITECTURE.md: names $name, which does not exist"
         failures=1
       }
-    done < <(grep -oE '\b(base|sparse|io|fetch|data|kernels|device|network|compile|infer|train|report|recipes|api|cli|bench)/[a-z_]+(-inl)?(\.(h|cpp|cu))?' \
+    done < <(grep -oE '\b(base|sparse|io|fetch|data|kernels|device|network|compile|infer|train|report|recipes|api|cli|bench)/(rules/)?[a-z_]+(-inl)?(\.(h|cpp|cu))?' \
       "$root/docs/ARCHITECTURE.md" | sort -u)
   fi
   return $failures

@@ -83,11 +83,11 @@ void evaluate_all(const std::string& model, const Data& data, const std::filesys
 
 void train_one(const std::string&, const Data& data, const std::filesystem::path& work) {
   TrainOptions options;
-  options.network = {data.features(), 12, data.classes()};
-  options.epochs = 2;
-  options.batch = 50;
-  options.evolve = Evolve::set;  // without oneDNN, whose memory is its own business
-  options.update_every = 2;
+  options.network.neurons = {data.features(), 12, data.classes()};
+  options.run.epochs = 2;
+  options.run.batch = 50;
+  options.evolution.rule = Evolve::set;  // without oneDNN, whose memory is its own business
+  options.evolution.update_every = 2;
   train(data, options, {.path = work / "run"});
 }
 
@@ -112,9 +112,9 @@ int main() {
   for (int i = 0; i < 200; ++i) labels.push_back(i % 3);
   const Data data = make_data(values, labels, 8);
   TrainOptions options;
-  options.network = {8, 12, 3};
-  options.epochs = 1;
-  options.evolve = Evolve::none;
+  options.network.neurons = {8, 12, 3};
+  options.run.epochs = 1;
+  options.evolution.rule = Evolve::none;
   const std::string model = (work / "model.safetensors").string();
   save(train(data, options).network, model);
 

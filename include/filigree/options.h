@@ -42,11 +42,13 @@ enum class Loss { cross_entropy, mse };  // softmax + cross-entropy, sigmoid + m
 enum class HiddenActivation { relu, leaky_relu, all_relu, sigmoid, tanh, softplus };
 enum class Schedule { constant, step, cosine };
 
-struct TrainOptions {
-  // The network.
-  std::vector<Index> network = {};  // neurons per layer, inputs first: {784, 256, 256, 256, 10}
-  bool dense = false;               // full weight matrices and GEMM, the baseline
-  double sparsity = 0.9;            // share of weights that do not exist, over all matrices together
+struct NetworkOptions {
+  std::vector<Index> neurons = {};  // per layer, inputs first: {784, 256, 256, 256, 10}; empty: by `hidden`
+  // Neurons per hidden layer, where inputs and outputs follow from the data; empty: three layers of 256. (It
+  // is not {256, 256, 256}: GCC 12 frees such a default twice where another member's value throws.)
+  std::vector<Index> hidden = {};
+  bool dense = false;     // full weight matrices and GEMM, the baseline
+  double sparsity = 0.9;  // share of weights that do not exist, over all matrices together
   Distribution distribution = Distribution::er;
   std::vector<double> densities = {};  // per weight matrix, for Distribution::densities
   Initial init = Initial::he;
@@ -63,36 +65,44 @@ struct TrainOptions {
   Index active_experts = 2;   // of those, how many a row goes to
   double gate_density = 0.2;  // share of a gate's weights that exist
   double balance = 0.01;      // weight of the loss that spreads rows evenly over the experts
+  bool operator==(const NetworkOptions&) const = default;
+};
 
-  // How the topology evolves.
-  Evolve evolve = Evolve::rigl;
-  // Steps between two updates. 0: 250 (pruning: 100), or fewer where that would give less than 10 (pruning:
-  // 20).
+// How the topology evolves.
+struct EvolutionOptions {
+  Evolve rule = Evolve::rigl;
+  // Steps between two updates. 0: as many as the rule likes, or fewer where updates would be too few.
   std::int64_t update_every = 0;
   double drop_fraction = 0.5;
   DropSchedule drop_schedule = DropSchedule::cosine;
-  double stop_evolving = 0.75;      // share of all steps after which the topology stays
+  double stop = 0.75;               // share of all steps after which the topology stays
   std::int64_t growth_batches = 1;  // batches whose gradients are added up to choose what grows
   Redistribute redistribute = Redistribute::layer;
-  double final_sparsity = -1;  // reached by evolution until stop_evolving, linearly, or as prune_schedule
-                               // says; negative: stays
-  bool free_lost = true;       // connections of neurons without inputs or readers, ertl: of those without any
-                               // cost as well, are dropped and regrown
-  PruneBy prune_by = PruneBy::magnitude;  // prune: the smallest |weight|, or |weight · gradient|
-  PruneSchedule prune_schedule = PruneSchedule::cubic;  // prune: fast at first, or all before the first step
-  Structure structure = Structure::none;                // prune: what goes as a whole
-  Index group_size = 8;                                 // blocks: outputs and inputs of one; n_of_m: m
-  Index group_kept = 2;                                 // n_of_m: n
-  double shrink = 0;           // weight of the groups' norms (group lasso) in the loss, while pruning
+  double final_sparsity = -1;  // reached until `stop`, linearly, or as the rule says; negative: stays
+  bool free_lost = true;       // connections of neurons without inputs or consumers, ertl: of those without
+                               // any cost as well, are dropped and regrown
+  double threshold = 0.01;     // ertl: the first τ
+  double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
+  double threshold_factor = 1.05;  // ertl: by which τ is changed after each update
+  bool operator==(const EvolutionOptions&) const = default;
+};
+
+// How Evolve::prune prunes.
+struct PruningOptions {
+  PruneBy by = PruneBy::magnitude;                // the smallest |weight|, or |weight · gradient|
+  PruneSchedule schedule = PruneSchedule::cubic;  // fast at first, or all before the first step
+  Structure structure = Structure::none;          // what goes as a whole
+  Index group_size = 8;                           // blocks: outputs and inputs of one; n_of_m: m
+  Index group_kept = 2;                           // n_of_m: n
+  double shrink = 0;                              // weight of the groups' norms (group lasso) in the loss
   double time_weight = 0;      // weight of the predicted time, as a share of the first network's, in the same
   double connection_cost = 0;  // for that prediction: ns of a connection …
   double neuron_cost = 0;      // … of a neuron …
   double input_cost = 0;       // … and of an input of the network
-  double threshold = 0.01;     // ertl: the first τ
-  double threshold_share = 0.001;  // ertl: the share of weights that τ is steered to drop
-  double threshold_factor = 1.05;  // ertl: by which τ is changed after each evolution
+  bool operator==(const PruningOptions&) const = default;
+};
 
-  // How it learns.
+struct LearningOptions {
   Loss loss = Loss::cross_entropy;
   Optimizer optimizer = Optimizer::nesterov;
   double lr = 0.1;
@@ -107,13 +117,26 @@ struct TrainOptions {
   double dropout = 0;  // hidden layers
   double label_smoothing = 0;
   double clip_norm = 1.0;  // of the gradient over all parameters; 0: none
+  bool operator==(const LearningOptions&) const = default;
+};
+
+struct LoopOptions {
   std::int64_t epochs = 20;
   Index batch = 128;
   Index slices = 0;  // parts of a batch that may run side by side; results depend on it. 0: by batch size
   double validation = 0;      // share of the training rows kept for validation
   std::int64_t patience = 0;  // epochs without a better validation accuracy before stopping; 0: never
   std::uint64_t seed = 1;
+  bool operator==(const LoopOptions&) const = default;
+};
 
+// How a network is trained. The command line and TOML files have the same settings without the groups.
+struct TrainOptions {
+  NetworkOptions network = {};
+  EvolutionOptions evolution = {};
+  PruningOptions pruning = {};
+  LearningOptions learning = {};
+  LoopOptions run = {};
   // What is set in one word: ertl, best, fast. Applied before everything else.
   std::string preset = {};
 
@@ -126,9 +149,9 @@ struct TrainConfig {
   TrainOptions options = {};
 };
 
-// One member of TrainOptions, for help texts and forms.
+// One setting of TrainOptions, for help texts and forms.
 struct SettingInfo {
-  std::string_view name;   // as for_each_setting says it
+  std::string_view name;   // "lr", "final-sparsity"
   std::string_view group;  // "network", "topology updates", "learning"
   std::string_view help;
   std::string possible;  // "from 0 to below 1", "he, glorot or ertl"
@@ -204,73 +227,6 @@ constexpr std::optional<T> from_word(std::string_view text) {
   for (std::size_t i = 0; i < Words<T>::words.size(); ++i)
     if (Words<T>::words[i] == text) return static_cast<T>(i);
   return std::nullopt;
-}
-
-// Calls visit(name, member) for every setting but `preset`: what the TOML reader, its writer and the check of
-// a resumed run share. Options is TrainOptions or const TrainOptions.
-template <typename Options, typename Visit>
-void for_each_setting(Options& o, Visit&& visit) {
-  visit("network", o.network);
-  visit("dense", o.dense);
-  visit("sparsity", o.sparsity);
-  visit("distribution", o.distribution);
-  visit("densities", o.densities);
-  visit("init", o.init);
-  visit("activation", o.activation);
-  visit("slope", o.slope);
-  visit("scaling", o.scaling);
-  visit("exits", o.exits);
-  visit("exit-weight", o.exit_weight);
-  visit("exit-density", o.exit_density);
-  visit("mixtures", o.mixtures);
-  visit("experts", o.experts);
-  visit("active-experts", o.active_experts);
-  visit("gate-density", o.gate_density);
-  visit("balance", o.balance);
-  visit("evolve", o.evolve);
-  visit("update-every", o.update_every);
-  visit("drop-fraction", o.drop_fraction);
-  visit("drop-schedule", o.drop_schedule);
-  visit("stop-evolving", o.stop_evolving);
-  visit("growth-batches", o.growth_batches);
-  visit("redistribute", o.redistribute);
-  visit("final-sparsity", o.final_sparsity);
-  visit("prune-by", o.prune_by);
-  visit("prune-schedule", o.prune_schedule);
-  visit("structure", o.structure);
-  visit("group-size", o.group_size);
-  visit("group-kept", o.group_kept);
-  visit("shrink", o.shrink);
-  visit("time-weight", o.time_weight);
-  visit("connection-cost", o.connection_cost);
-  visit("neuron-cost", o.neuron_cost);
-  visit("input-cost", o.input_cost);
-  visit("free-lost", o.free_lost);
-  visit("threshold", o.threshold);
-  visit("threshold-share", o.threshold_share);
-  visit("threshold-factor", o.threshold_factor);
-  visit("loss", o.loss);
-  visit("optimizer", o.optimizer);
-  visit("lr", o.lr);
-  visit("schedule", o.schedule);
-  visit("warmup-epochs", o.warmup_epochs);
-  visit("step-epochs", o.step_epochs);
-  visit("step-factor", o.step_factor);
-  visit("momentum", o.momentum);
-  visit("beta1", o.beta1);
-  visit("beta2", o.beta2);
-  visit("epsilon", o.epsilon);
-  visit("weight-decay", o.weight_decay);
-  visit("input-dropout", o.input_dropout);
-  visit("dropout", o.dropout);
-  visit("label-smoothing", o.label_smoothing);
-  visit("clip-norm", o.clip_norm);
-  visit("epochs", o.epochs);
-  visit("batch", o.batch);
-  visit("slices", o.slices);
-  visit("validation", o.validation);
-  visit("patience", o.patience);
-  visit("seed", o.seed);
 }
 
 }  // namespace filigree

@@ -95,11 +95,13 @@ class Trainer {
 // The settings behind a preset's name: "ertl", "best", "fast".
 TrainOptions preset_options(const std::string& name);
 
-// What there is to set, in the order of for_each_setting, with these defaults.
+// What there is to set, with these defaults.
 std::vector<SettingInfo> setting_infos(const TrainOptions& standard = {});
 // Sets one of them from text: "0.9", "he", "true", "784-256-10" (network), "0.1,0.2" (densities). Throws
 // std::invalid_argument that says what is possible.
 void apply_setting(TrainOptions& options, std::string_view name, std::string_view text);
+// The other way: what a setting is, as text.
+std::string setting_text(const TrainOptions& options, std::string_view name);
 
 // TOML: a `preset` key is applied first, then the others; it gives way to a preset that `defaults` carries.
 // Unknown keys, wrong types and values out of range are errors with their line.

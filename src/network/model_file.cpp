@@ -321,8 +321,7 @@ void write_model(Target target, const Network& network, const Observer& observer
   write_model(std::move(target), network.parts(), all_layers(network, observer));
 }
 
-void write_model(Target target, const Network::Parts& parts,
-                 std::span<const LayerPointer> layers) {
+void write_model(Target target, const Network::Parts& parts, std::span<const LayerPointer> layers) {
   Contents contents;
   Metadata& metadata = contents.metadata;
   std::map<std::string, TensorView>& tensors = contents.tensors;

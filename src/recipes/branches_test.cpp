@@ -17,11 +17,11 @@ namespace {
 
 TrainOptions small(std::vector<Index> network, double sparsity) {
   TrainOptions options;
-  options.network = std::move(network);
-  options.sparsity = sparsity;
-  options.epochs = 8;
-  options.batch = 64;
-  options.update_every = 50;
+  options.network.neurons = std::move(network);
+  options.network.sparsity = sparsity;
+  options.run.epochs = 8;
+  options.run.batch = 64;
+  options.evolution.update_every = 50;
   return options;
 }
 
@@ -32,7 +32,7 @@ const Data& digits() {
 
 TrainRun exit_run(const RunDirectory& directory = {}) {
   TrainOptions options = small({784, 64, 64, 64, 10}, 0.8);
-  options.exits = {1, 2};
+  options.network.exits = {1, 2};
   return train(digits(), options, directory);
 }
 
@@ -87,12 +87,12 @@ TEST(Exits, AreKeptInModelFilesAndByRunsThatGoOn) {
   EXPECT_EQ(once.loss, again.loss);
   // One more epoch, from the network as it is.
   TrainOptions more = small({}, 0);
-  more.epochs = 1;
-  more.lr = 0.001;
-  more.evolve = Evolve::none;
+  more.run.epochs = 1;
+  more.learning.lr = 0.001;
+  more.evolution.rule = Evolve::none;
   const TrainRun on = train_from(back, digits(), more);
   ASSERT_EQ(on.network.exits().size(), 2u);
-  EXPECT_EQ(on.options.exits, (std::vector<Index>{1, 2}));
+  EXPECT_EQ(on.options.network.exits, (std::vector<Index>{1, 2}));
   const Evaluation after = evaluate(on.network, digits(), {.exit_threshold = 0});
   EXPECT_NEAR(after.accuracy, evaluate(back, digits(), {.exit_threshold = 0}).accuracy, 0.05)
       << "not new heads";
@@ -102,9 +102,9 @@ TEST(Exits, MayBeAddedToANetworkThatHasNone) {
   TrainOptions options = small({784, 64, 64, 10}, 0.8);
   const TrainRun plain = train(digits(), options);
   TrainOptions more = small({}, 0);
-  more.epochs = 3;
-  more.lr = 0.02;
-  more.exits = {1};
+  more.run.epochs = 3;
+  more.learning.lr = 0.02;
+  more.network.exits = {1};
   const TrainRun run = train_from(plain.network, digits(), more);
   ASSERT_EQ(run.network.exits().size(), 1u);
   EXPECT_GT(evaluate(run.network, digits(), {.exit_threshold = 0}).accuracy, 0.6);
@@ -138,24 +138,28 @@ TEST(Exits, MistakesAreNamed) {
     change(options);
     return error_of([&] { train(digits(), options); });
   };
-  EXPECT_NE(refusal([](TrainOptions& o) { o.exits = {3}; }).find("784-20-20-10 has 2"), std::string::npos);
-  EXPECT_NE(refusal([](TrainOptions& o) { o.exits = {2, 1}; }).find("each once"), std::string::npos);
-  EXPECT_NE(refusal([](TrainOptions& o) { o.mixtures = {1, 1}; }).find("each once"), std::string::npos);
+  EXPECT_NE(refusal([](TrainOptions& o) { o.network.exits = {3}; }).find("784-20-20-10 has 2"),
+            std::string::npos);
+  EXPECT_NE(refusal([](TrainOptions& o) { o.network.exits = {2, 1}; }).find("each once"), std::string::npos);
   EXPECT_NE(refusal([](TrainOptions& o) {
-              o.mixtures = {1};
-              o.experts = 2;
-              o.active_experts = 3;
+              o.network.mixtures = {1, 1};
+            }).find("each once"),
+            std::string::npos);
+  EXPECT_NE(refusal([](TrainOptions& o) {
+              o.network.mixtures = {1};
+              o.network.experts = 2;
+              o.network.active_experts = 3;
             }).find("3 of 2 experts"),
             std::string::npos);
   EXPECT_NE(refusal([](TrainOptions& o) {
-              o.mixtures = {1};
-              o.dense = true;
+              o.network.mixtures = {1};
+              o.network.dense = true;
             }).find("dense"),
             std::string::npos);
   EXPECT_NE(refusal([](TrainOptions& o) {
-              o.exits = {1};
-              o.evolve = Evolve::prune;
-              o.final_sparsity = 0.9;
+              o.network.exits = {1};
+              o.evolution.rule = Evolve::prune;
+              o.evolution.final_sparsity = 0.9;
             }).find("plain networks"),
             std::string::npos);
 }
@@ -166,11 +170,11 @@ TEST(Mixture, BeatsAsManyActiveConnectionsWithoutAGate) {
   const Data data = load_data({.source = "contexts:20000"});
   for (const std::uint64_t seed : {1, 2}) {
     TrainOptions plain = small({40, 64, 4}, 0.7);
-    plain.seed = seed;
+    plain.run.seed = seed;
     TrainOptions mixed = small({40, 64, 4}, 0.85);
-    mixed.seed = seed;
-    mixed.mixtures = {1};
-    mixed.experts = 16;
+    mixed.run.seed = seed;
+    mixed.network.mixtures = {1};
+    mixed.network.experts = 16;
     const Evaluation without = evaluate(train(data, plain).network, data);
     const TrainRun run = train(data, mixed);
     const Evaluation with = evaluate(run.network, data);
@@ -183,9 +187,9 @@ TEST(Mixture, BeatsAsManyActiveConnectionsWithoutAGate) {
 TEST(Mixture, IsKeptInModelFiles) {
   const Data data = load_data({.source = "contexts:2000"});
   TrainOptions options = small({40, 32, 24, 4}, 0.7);
-  options.mixtures = {1, 2};
-  options.experts = 4;
-  options.exits = {1};
+  options.network.mixtures = {1, 2};
+  options.network.experts = 4;
+  options.network.exits = {1};
   const TrainRun run = train(data, options);
   const TestDirectory directory;
   save(run.network, directory / "model.safetensors");

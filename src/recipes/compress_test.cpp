@@ -20,18 +20,18 @@ Data digits() {
 // A small dense network, trained a little.
 Network dense_network(const Data& data) {
   TrainOptions options;
-  options.network = {784, 32, 24, 10};
-  options.dense = true;
-  options.epochs = 2;
+  options.network.neurons = {784, 32, 24, 10};
+  options.network.dense = true;
+  options.run.epochs = 2;
   return train(data, options).network;
 }
 
 PruneOptions quick(const std::string& method, double target) {
   PruneOptions options;
   options.training = pruning_defaults();
-  options.training.final_sparsity = target;
-  options.training.epochs = 4;
-  options.training.update_every = 2;
+  options.training.evolution.final_sparsity = target;
+  options.training.run.epochs = 4;
+  options.training.evolution.update_every = 2;
   options.rows = 32;
   apply_method(options, method);
   return options;
@@ -139,11 +139,11 @@ TEST(Prune, RefusesWhatCannotBe) {
 
 TrainOptions seedling() {
   TrainOptions options;
-  options.network = {784, 8, 8, 10};
-  options.sparsity = 0.9;
-  options.redistribute = Redistribute::global;
-  options.epochs = 2;
-  options.update_every = 2;
+  options.network.neurons = {784, 8, 8, 10};
+  options.network.sparsity = 0.9;
+  options.evolution.redistribute = Redistribute::global;
+  options.run.epochs = 2;
+  options.evolution.update_every = 2;
   return options;
 }
 
@@ -203,12 +203,12 @@ TEST(Grow, RefusesWhatCannotBe) {
   };
   EXPECT_NE(error(seedling(), {.budget = 100}).find("more than the budget of 100"), std::string::npos);
   TrainOptions flat = seedling();
-  flat.network = {784, 10};
+  flat.network.neurons = {784, 10};
   EXPECT_NE(error(flat, {.budget = 5000}).find("hidden layers"), std::string::npos);
   EXPECT_THROW(error(seedling(), {.budget = 5000, .stages = 0}), std::invalid_argument);
   EXPECT_THROW(grow(data, seedling(), {.budget = 5000}, {}), std::invalid_argument);
   TrainOptions curved = seedling();
-  curved.activation = HiddenActivation::tanh;
+  curved.network.activation = HiddenActivation::tanh;
   EXPECT_NE(error(curved, {.budget = 5000, .stages = 2, .deepen = 1}).find("tanh"), std::string::npos);
 }
 

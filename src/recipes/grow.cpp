@@ -50,32 +50,32 @@ Offset connections_of(const Network& network) {
 void check_growth(const Data& data, const TrainOptions& options, const Growth& growth,
                   const RunDirectory& directory) {
   if (directory.path.empty()) throw std::invalid_argument("growth needs a directory");
-  if (options.dense) throw std::invalid_argument("what is dense cannot grow");
+  if (options.network.dense) throw std::invalid_argument("what is dense cannot grow");
   if (growth.stages < 1 || growth.deepen < 0 || growth.deepen > growth.stages || growth.prune < 0 ||
       growth.prune >= 1)
     throw std::invalid_argument(fmt::format("{} stages, {} of which deepen, and {} pruned in the end",
                                             growth.stages, growth.deepen, growth.prune));
-  if (!options.exits.empty() || !options.mixtures.empty())
+  if (!options.network.exits.empty() || !options.network.mixtures.empty())
     throw std::invalid_argument("growth takes plain networks, without exits or mixtures");
-  if (options.final_sparsity >= 0)
+  if (options.evolution.final_sparsity >= 0)
     throw std::invalid_argument("growth itself says how sparse the network ends");
-  if (options.network.size() < 3) fail("a network without hidden layers cannot grow");
+  if (options.network.neurons.size() < 3) fail("a network without hidden layers cannot grow");
   if (const Offset seed = seed_connections(options); seed > growth.budget)
     fail("the first network has {} connections, more than the budget of {}", seed, growth.budget);
-  if (growth.deepen > 0 && options.activation != HiddenActivation::relu)
+  if (growth.deepen > 0 && options.network.activation != HiddenActivation::relu)
     fail("a layer behind {} neurons would change what the network computes; behind relu it does not",
-         word(options.activation));
+         word(options.network.activation));
   if (data.features() > kMaxPatternColumns)
     fail("{} features are too many for growth; {} are the most", data.features(), kMaxPatternColumns);
   const Training trainer(data.impl().dataset, options);
   const auto evolving = static_cast<std::int64_t>(
-      std::ceil(options.stop_evolving * static_cast<double>(trainer.total_steps())));
-  const std::int64_t every = trainer.state().options.update_every;
+      std::ceil(options.evolution.stop * static_cast<double>(trainer.total_steps())));
+  const std::int64_t every = trainer.state().options.evolution.update_every;
   if (evolving - 1 < every)
     fail(
         "nothing would grow: a stage has {} steps, of which {} % may, but evolution comes every {} steps "
         "(update-every)",
-        trainer.total_steps(), 100 * options.stop_evolving, every);
+        trainer.total_steps(), 100 * options.evolution.stop, every);
 }
 
 // What stages have in common.
@@ -104,8 +104,8 @@ class Stages {
     }
     if (growth_.prune > 0) {
       TrainOptions pruning = options_;
-      pruning.evolve = Evolve::prune;
-      pruning.redistribute = Redistribute::global;
+      pruning.evolution.rule = Evolve::prune;
+      pruning.evolution.redistribute = Redistribute::global;
       run(
           "stage-pruned", fmt::format("prune {:g} %", 100 * growth_.prune), [&] { return *last_; }, pruning,
           static_cast<Offset>(static_cast<double>(connections_of(*last_)) * (1 - growth_.prune)));
@@ -116,7 +116,7 @@ class Stages {
 
  private:
   Network grown(Offset most, double growth, bool deeper, std::uint64_t stage) const {
-    Random random = random_stream(options_.seed, Stream::growth, stage);
+    Random random = random_stream(options_.run.seed, Stream::growth, stage);
     std::vector<Layer> layers = copied_layers(*last_);
     if (deeper) layers = deepened(std::move(layers), layers.size() - 2);
     const Network network = with_layers(*last_, layers, "grown");
@@ -130,15 +130,15 @@ class Stages {
            const TrainOptions& options, Offset connections) {
     const auto begin = [&](const RunDirectory& own) {
       if (!start) {
-        if (growth_.begin) growth_.begin(what, options.network, seed_connections(options));
+        if (growth_.begin) growth_.begin(what, options.network.neurons, seed_connections(options));
         return train(data_, options, own, observer_);
       }
       const Network network = start();
       TrainOptions shaped = options;
       take_shape(network, shaped);
       const double all = capacity_of(network);
-      shaped.final_sparsity = 1 - std::min(static_cast<double>(connections), all) / all;
-      if (growth_.begin) growth_.begin(what, shaped.network, connections_of(network));
+      shaped.evolution.final_sparsity = 1 - std::min(static_cast<double>(connections), all) / all;
+      if (growth_.begin) growth_.begin(what, shaped.network.neurons, connections_of(network));
       return train_from(network, data_, shaped, own, observer_);
     };
     result_ = begin_or_resume(data_, {directory_.path / name, directory_.resume}, begin, observer_);

@@ -30,20 +30,20 @@ void check_lottery(const Network& whole, const Data& data, const TrainOptions& o
                    const Lottery& lottery, const RunDirectory& directory) {
   if (directory.path.empty()) throw std::invalid_argument("a lottery ticket needs a directory");
   if (lottery.rounds < 1) throw std::invalid_argument(fmt::format("{} rounds", lottery.rounds));
-  if (lottery.rewind_epochs < 0 || lottery.rewind_epochs > options.epochs)
+  if (lottery.rewind_epochs < 0 || lottery.rewind_epochs > options.run.epochs)
     throw std::invalid_argument(fmt::format("values of {} epochs cannot be set back to those after {}",
-                                            options.epochs, lottery.rewind_epochs));
-  if (options.patience > 0 && lottery.rewind_epochs > options.patience + 1)
+                                            options.run.epochs, lottery.rewind_epochs));
+  if (options.run.patience > 0 && lottery.rewind_epochs > options.run.patience + 1)
     throw std::invalid_argument(fmt::format("a patience of {} epochs may end training before epoch {}",
-                                            options.patience, lottery.rewind_epochs));
+                                            options.run.patience, lottery.rewind_epochs));
   TrainOptions shape = options;
   take_shape(whole, shape);
-  if (options.final_sparsity <= shape.sparsity)
-    fail("the network is {:.4g} % sparse already, and was to become {:.4g} %", 100 * shape.sparsity,
-         100 * options.final_sparsity);
+  if (options.evolution.final_sparsity <= shape.network.sparsity)
+    fail("the network is {:.4g} % sparse already, and was to become {:.4g} %", 100 * shape.network.sparsity,
+         100 * options.evolution.final_sparsity);
   draw_ticket(whole, whole, options);  // fails if the target would empty a layer
-  shape.evolve = Evolve::none;
-  shape.final_sparsity = -1;
+  shape.evolution.rule = Evolve::none;
+  shape.evolution.final_sparsity = -1;
   [[maybe_unused]] const Training fits(data.impl().dataset, start_from(whole, data.impl().dataset, shape));
 }
 
@@ -54,27 +54,27 @@ TrainRun train_ticket(const Network& shape, const Data& data, const TrainOptions
   require_plain(shape, "a lottery");
   const Network whole = expanded(shape);
   TrainOptions training = options;
-  training.evolve = Evolve::none;
-  training.final_sparsity = -1;
-  training.dense = false;
+  training.evolution.rule = Evolve::none;
+  training.evolution.final_sparsity = -1;
+  training.network.dense = false;
   check_lottery(whole, data, options, lottery, directory);
   TrainOptions shares = options;
   take_shape(whole, shares);
-  const double first = 1 - shares.sparsity;
+  const double first = 1 - shares.network.sparsity;
   std::optional<TrainRun> run;
   for (int round = 0; round <= lottery.rounds; ++round) {
-    const double density =
-        first * std::pow((1 - options.final_sparsity) / first, static_cast<double>(round) / lottery.rounds);
+    const double density = first * std::pow((1 - options.evolution.final_sparsity) / first,
+                                            static_cast<double>(round) / lottery.rounds);
     if (lottery.begin) lottery.begin(round, 1 - density);
     const auto begin = [&](RunDirectory own) {
       TrainOptions settings = training;
-      settings.dense = round == 0 && all_full(whole);
+      settings.network.dense = round == 0 && all_full(whole);
       if (round == 0) {
         own.early_epochs = lottery.rewind_epochs;
         return train_from(with_fresh_values(whole, options), data, settings, own, observer);
       }
       const Network early = load(directory.path / "round-0" / "early.safetensors");
-      shares.final_sparsity = 1 - density;
+      shares.evolution.final_sparsity = 1 - density;
       return train_from(draw_ticket(run->network, early, shares), data, settings, own, observer);
     };
     RunDirectory own{directory.path / fmt::format("round-{}", round), directory.resume};

@@ -84,12 +84,12 @@ Lottery noted(const PruneOptions& options, const Data& data, const RunDirectory&
 
 TrainOptions pruning_defaults() {
   TrainOptions options;
-  options.evolve = Evolve::prune;
-  options.redistribute = Redistribute::global;
-  options.stop_evolving = 0.5;
-  options.lr = 0.05;
-  options.warmup_epochs = 0;
-  options.epochs = 20;
+  options.evolution.rule = Evolve::prune;
+  options.evolution.redistribute = Redistribute::global;
+  options.evolution.stop = 0.5;
+  options.learning.lr = 0.05;
+  options.learning.warmup_epochs = 0;
+  options.run.epochs = 20;
   return options;
 }
 
@@ -97,13 +97,13 @@ void apply_method(PruneOptions& options, const std::string& method) {
   if (method == "lottery") {
     options.lottery = Lottery();
   } else if (method == "fssl") {
-    options.training.structure = Structure::neurons;
-    options.training.shrink = 0.0005;
-    options.training.time_weight = 1;
+    options.training.pruning.structure = Structure::neurons;
+    options.training.pruning.shrink = 0.0005;
+    options.training.pruning.time_weight = 1;
   } else if (const auto by = from_word<PruneBy>(method)) {
-    options.training.prune_by = *by;
+    options.training.pruning.by = *by;
   } else if (const auto structure = from_word<Structure>(method); structure && method != "none") {
-    options.training.structure = *structure;
+    options.training.pruning.structure = *structure;
   } else {
     throw std::invalid_argument(
         fmt::format("there is no method '{}' of pruning; magnitude, taylor, random, lottery, neurons, "
@@ -121,9 +121,9 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
   if (!directory.resume) check_free(path);
   if (!directory.resume && !options.lottery) {  // fails now if it cannot be
     TrainOptions checked = options.training;
-    if (checked.time_weight > 0) checked.connection_cost = 1;  // to be measured
+    if (checked.pruning.time_weight > 0) checked.pruning.connection_cost = 1;  // to be measured
     [[maybe_unused]] const Training fits(data.impl().dataset,
-                                        start_from(network, data.impl().dataset, checked));
+                                         start_from(network, data.impl().dataset, checked));
   }
   make_directory(path);
   const auto lock = lock_directory(path);
@@ -132,7 +132,7 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
     save(network, path / kOriginal);
   }
   std::optional<TimeModel> model;
-  if (options.training.time_weight > 0) {
+  if (options.training.pruning.time_weight > 0) {
     model = time_model_for(directory.resume ? path / kTimeModel : options.time_model, options.rows, data,
                            observer);
     // A run that goes on keeps the costs it began with.
@@ -161,7 +161,8 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
 
 PruneStart read_prune_start(const std::filesystem::path& directory) {
   const TrainConfig config = read_config(directory / kConfig);
-  PruneStart start{config.data, {.training = config.options}, load(directory / kOriginal)};
+  Network network = load(directory / kOriginal);
+  PruneStart start{config.data, {.training = config.options}, std::move(network)};
   if (std::filesystem::exists(directory / kLottery))
     start.options.lottery = read_lottery(directory / kLottery);
   return start;

@@ -171,7 +171,7 @@ Plot plot_of(const SweepResult& result, const SweepOptions& options, const std::
   plot.x_name = "weights (a row takes twice as many operations)";
   plot.y_name = "test error, %";
   PlotLine dense{"dense", "#c8553d", {}},
-      sparse{fmt::format("sparse, {}", fmt::join(options.training.network, "-")), "#1f6f8b", {}};
+      sparse{fmt::format("sparse, {}", fmt::join(options.training.network.neurons, "-")), "#1f6f8b", {}};
   constexpr double kLeast = 0.0001;
   for (const SweepMean& m : result.means) {
     const auto weights = static_cast<double>(m.connections);
@@ -189,28 +189,28 @@ Plot plot_of(const SweepResult& result, const SweepOptions& options, const std::
 // All runs, dense and sparse, seed by seed.
 std::vector<SweepPoint> planned(const SweepOptions& options) {
   std::vector<SweepPoint> plan;
-  const Offset all = weights_of(options.training.network);
+  const Offset all = weights_of(options.training.network.neurons);
   for (const Offset budget : options.budgets) {
-    const std::vector<Index> dense = dense_network(options.training.network, budget);
+    const std::vector<Index> dense = dense_network(options.training.network.neurons, budget);
     const Offset connections = weights_of(dense);
     if (!plan.empty() && plan.back().connections == connections) continue;  // as wide as the one before
     if (connections > all) fail("{} weights are more than the {} of the large network", connections, all);
     for (int i = 0; i < options.seeds; ++i)
       for (const bool is_dense : {true, false})
-        plan.push_back({budget, is_dense, options.training.seed + static_cast<std::uint64_t>(i),
-                        is_dense ? dense : options.training.network, connections});
+        plan.push_back({budget, is_dense, options.training.run.seed + static_cast<std::uint64_t>(i),
+                        is_dense ? dense : options.training.network.neurons, connections});
   }
   return plan;
 }
 
 TrainOptions training_of(const SweepPoint& point, const SweepOptions& options) {
   TrainOptions own = options.training;
-  own.network = point.network;
-  own.seed = point.seed;
-  own.dense = point.dense;
-  own.sparsity = point.dense ? 0
-                             : 1 - static_cast<double>(point.connections) /
-                                       static_cast<double>(weights_of(point.network));
+  own.network.neurons = point.network;
+  own.run.seed = point.seed;
+  own.network.dense = point.dense;
+  own.network.sparsity = point.dense ? 0
+                                     : 1 - static_cast<double>(point.connections) /
+                                               static_cast<double>(weights_of(point.network));
   if (!point.dense) connections_per_layer(own);  // fails if a layer would be left without
   return own;
 }
@@ -219,9 +219,9 @@ TrainOptions training_of(const SweepPoint& point, const SweepOptions& options) {
 
 std::vector<Offset> default_budgets(const TrainOptions& options) {
   constexpr Index kFirstWidth = 2;
-  const Offset all = weights_of(options.network);
+  const Offset all = weights_of(options.network.neurons);
   std::vector<Offset> budgets;
-  for (Offset b = weights_of(with_width(options.network, kFirstWidth)); b <= all; b *= 2)
+  for (Offset b = weights_of(with_width(options.network.neurons, kFirstWidth)); b <= all; b *= 2)
     budgets.push_back(b);
   return budgets;
 }
@@ -229,10 +229,10 @@ std::vector<Offset> default_budgets(const TrainOptions& options) {
 SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirectory& directory,
                   const Observer& observer) {
   if (directory.path.empty()) throw std::invalid_argument("a sweep needs a directory");
-  if (options.budgets.empty() || options.seeds < 1 || options.training.network.size() < 3)
+  if (options.budgets.empty() || options.seeds < 1 || options.training.network.neurons.size() < 3)
     throw std::invalid_argument(fmt::format("{} budgets, {} seeds, a network of {} layers of neurons",
                                             options.budgets.size(), options.seeds,
-                                            options.training.network.size()));
+                                            options.training.network.neurons.size()));
   if (data.test_rows() == 0) fail("a sweep needs test rows, and the data has none");
   const std::vector<SweepPoint> plan = planned(options);
   for (const SweepPoint& point : plan) training_of(point, options);

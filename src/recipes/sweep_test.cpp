@@ -14,8 +14,8 @@ namespace {
 
 SweepOptions quick() {
   SweepOptions options;
-  options.training.network = {784, 40, 40, 10};
-  options.training.epochs = 1;
+  options.training.network.neurons = {784, 40, 40, 10};
+  options.training.run.epochs = 1;
   options.budgets = {2000, 6000};
   options.seeds = 2;
   return options;

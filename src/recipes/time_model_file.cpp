@@ -100,9 +100,9 @@ void set_costs(TrainOptions& options, const TimeModel& model) {
   const PartPrices prices = prices_of(model);
   constexpr auto kLanes = static_cast<double>(kPanelRows);
   const double panels = std::ceil(static_cast<double>(model.rows) / kLanes);
-  options.connection_cost = 1e9 * panels * prices[TimePart::eights];
-  options.neuron_cost = 1e9 * panels * prices[TimePart::output];
-  options.input_cost = 1e9 * panels * (prices[TimePart::input] + prices[TimePart::column]);
+  options.pruning.connection_cost = 1e9 * panels * prices[TimePart::eights];
+  options.pruning.neuron_cost = 1e9 * panels * prices[TimePart::output];
+  options.pruning.input_cost = 1e9 * panels * (prices[TimePart::input] + prices[TimePart::column]);
 }
 
 TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,

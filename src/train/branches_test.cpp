@@ -45,8 +45,8 @@ struct Trial {
 
 TrainOptions small_network() {
   TrainOptions options;
-  options.network = {12, 9, 7, 4};
-  options.sparsity = 0.4;
+  options.network.neurons = {12, 9, 7, 4};
+  options.network.sparsity = 0.4;
   return options;
 }
 
@@ -93,17 +93,17 @@ Route route(const DoubleLayer& gate, const std::vector<double>& x, std::size_t a
 double training_loss(const Trial& setup, const std::vector<DoubleLayer>& network,
                      std::vector<std::vector<double>>& routed) {
   const TrainOptions& o = setup.options;
-  const auto active = static_cast<std::size_t>(o.active_experts);
-  const auto experts = static_cast<std::size_t>(o.experts);
+  const auto active = static_cast<std::size_t>(o.network.active_experts);
+  const auto experts = static_cast<std::size_t>(o.network.experts);
   const bool counting = routed.empty();
-  std::vector<std::vector<double>> mean_share(o.mixtures.size(), std::vector<double>(experts, 0.0));
+  std::vector<std::vector<double>> mean_share(o.network.mixtures.size(), std::vector<double>(experts, 0.0));
   if (counting) routed = mean_share;
   double total = 0;
   for (const Index row : setup.rows) {
     std::vector<double> x = inputs_of(setup.data, setup.scaling, row);
     const auto label = static_cast<std::size_t>(setup.data.label[static_cast<std::size_t>(row)]);
     std::size_t at = 0, mixture = 0;
-    for (std::size_t level = 0; level + 1 < o.network.size(); ++level) {
+    for (std::size_t level = 0; level + 1 < o.network.neurons.size(); ++level) {
       const auto find = [&](LayerRole role, std::size_t reads) {
         std::size_t l = 0;
         while (l < network.size() && (setup.layers[l].role != role || setup.layers[l].level != reads)) ++l;
@@ -125,14 +125,14 @@ double training_loss(const Trial& setup, const std::vector<DoubleLayer>& network
         x = through(network[at++], x);
       }
       if (const std::size_t exit = find(LayerRole::exit, level + 1); exit < network.size())
-        total += o.exit_weight * loss_of(through(network[exit], x), label, o.loss);
+        total += o.network.exit_weight * loss_of(through(network[exit], x), label, o.learning.loss);
     }
-    total += loss_of(x, label, o.loss);
+    total += loss_of(x, label, o.learning.loss);
   }
   const auto samples = static_cast<double>(setup.rows.size());
   for (std::size_t m = 0; m < routed.size(); ++m)
     for (std::size_t e = 0; e < experts; ++e)
-      total += o.balance * static_cast<double>(experts) * routed[m][e] /
+      total += o.network.balance * static_cast<double>(experts) * routed[m][e] /
                (static_cast<double>(active) * samples) * mean_share[m][e];
   return total / samples;
 }
@@ -141,10 +141,11 @@ double training_loss(const Trial& setup, const std::vector<DoubleLayer>& network
 constexpr double kRoundings = 150 * 1.2e-7;
 
 void check_gradients(const TrainOptions& options, std::size_t widest, Kind kind = Kind::floats) {
-  SCOPED_TRACE(fmt::format("{}, {}, exits {}, mixtures {}, {} of {}, panels for {}", word(options.activation),
-                           word(options.loss), options.exits.size(), options.mixtures.size(),
-                           options.active_experts, options.experts, widest));
-  const std::size_t samples = options.mixtures.empty() ? widest + 8 : widest;
+  SCOPED_TRACE(fmt::format("{}, {}, exits {}, mixtures {}, {} of {}, panels for {}",
+                           word(options.network.activation), word(options.learning.loss),
+                           options.network.exits.size(), options.network.mixtures.size(),
+                           options.network.active_experts, options.network.experts, widest));
+  const std::size_t samples = options.network.mixtures.empty() ? widest + 8 : widest;
   Trial setup(options, samples, kind);
   std::vector<DoubleLayer> network = in_double(setup.layers);
   SlicePass pass(setup.layers, setup.options, widest);
@@ -201,12 +202,12 @@ TEST(Exits, GradientsAreTheSlopeOfAllLosses) {
       for (const Kind kind : {Kind::floats, Kind::sparse})
         for (const bool dense : {false, true}) {
           TrainOptions options = small_network();
-          options.activation = activation;
-          options.loss = loss;
-          options.dense = dense;
-          options.exits = {1, 2};
-          options.exit_weight = 0.7;
-          options.exit_density = 0.6;
+          options.network.activation = activation;
+          options.learning.loss = loss;
+          options.network.dense = dense;
+          options.network.exits = {1, 2};
+          options.network.exit_weight = 0.7;
+          options.network.exit_density = 0.6;
           check_gradients(options, 32, kind);
         }
 }
@@ -214,12 +215,12 @@ TEST(Exits, GradientsAreTheSlopeOfAllLosses) {
 TEST(Mixture, GradientsAreTheSlopeOfLossAndBalance) {
   const auto check = [](HiddenActivation activation, Index active, const std::vector<Index>& mixtures) {
     TrainOptions options = small_network();
-    options.activation = activation;
-    options.mixtures = mixtures;
-    options.experts = 4;
-    options.active_experts = active;
-    options.balance = 0.2;
-    options.exits = {1};
+    options.network.activation = activation;
+    options.network.mixtures = mixtures;
+    options.network.experts = 4;
+    options.network.active_experts = active;
+    options.network.balance = 0.2;
+    options.network.exits = {1};
     check_gradients(options, active == 2 ? 72 : 32);  // two panels, or one
   };
   for (const Index active : {1, 2, 3})
@@ -231,9 +232,9 @@ TEST(Mixture, GradientsAreTheSlopeOfLossAndBalance) {
 
 TEST(Mixture, RecordForgetsWhatAnExpertWasGivenBefore) {
   TrainOptions options = small_network();
-  options.mixtures = {1};
-  options.experts = 3;
-  options.active_experts = 1;
+  options.network.mixtures = {1};
+  options.network.experts = 3;
+  options.network.active_experts = 1;
   Trial setup(options, 64);
   SlicePass pass(setup.layers, setup.options, 64);
   Record record(setup.layers, 64);
@@ -256,9 +257,9 @@ TEST(Mixture, RecordForgetsWhatAnExpertWasGivenBefore) {
 
 TEST(Mixture, InputsOfDifferentPanelsDropOutDifferently) {
   TrainOptions options = small_network();
-  options.mixtures = {1};
-  options.experts = 2;
-  options.input_dropout = 0.5;
+  options.network.mixtures = {1};
+  options.network.experts = 2;
+  options.learning.input_dropout = 0.5;
   Trial setup(options, 128);
   std::ranges::fill(setup.rows, 7);  // one row again and again
   SlicePass pass(setup.layers, setup.options, 128);
@@ -276,10 +277,10 @@ TEST(Mixture, InputsOfDifferentPanelsDropOutDifferently) {
 
 TEST(Mixture, AnExpertWithoutSamplesKeepsItsConnections) {
   TrainOptions options = small_network();
-  options.mixtures = {1};
-  options.experts = 3;
-  options.evolve = Evolve::ertl;
-  options.threshold = 1e-9;  // nothing is small
+  options.network.mixtures = {1};
+  options.network.experts = 3;
+  options.evolution.rule = Evolve::ertl;
+  options.evolution.threshold = 1e-9;  // nothing is small
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   const DataRows data = random_rows(Kind::floats, 64, 12, 4, 3);
   Record record = random_record(layers, 64, 64, 4);
@@ -297,13 +298,13 @@ TEST(Mixture, AnExpertWithoutSamplesKeepsItsConnections) {
 // Of all choices, the share that falls on each expert of a trained network.
 std::vector<double> shares_of_choices(const Dataset& data, double balance) {
   TrainOptions options;
-  options.network = {data.train.features, 32, data.classes};
-  options.sparsity = 0.7;
-  options.mixtures = {1};
-  options.experts = 8;
-  options.balance = balance;
-  options.epochs = 6;
-  options.update_every = 250;
+  options.network.neurons = {data.train.features, 32, data.classes};
+  options.network.sparsity = 0.7;
+  options.network.mixtures = {1};
+  options.network.experts = 8;
+  options.network.balance = balance;
+  options.run.epochs = 6;
+  options.evolution.update_every = 250;
   const TrainState state = run_training(data, options, {}, {}).state;
   const auto gate = std::ranges::find(state.layers, LayerRole::gate, &TrainLayer::role);
   const DoubleLayer reference = in_double({*gate}).front();
@@ -328,10 +329,10 @@ TEST(Mixture, BalanceSpreadsRowsOverExperts) {
 
 TEST(Layout, PutsExpertsInPlaceOfTheirLayerAndBranchesLast) {
   TrainOptions options = small_network();
-  options.mixtures = {2};
-  options.experts = 3;
-  options.exits = {1, 2};
-  options.exit_density = 0.5;
+  options.network.mixtures = {2};
+  options.network.experts = 3;
+  options.network.exits = {1, 2};
+  options.network.exit_density = 0.5;
   const std::vector<Offset> plain = connections_per_layer(options);
   const std::vector<LayerShape> shapes = layout(options);
   ASSERT_EQ(shapes.size(), 1u + 3 + 1 + 1 + 2);

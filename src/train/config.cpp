@@ -75,6 +75,7 @@ struct Place {
   const std::string& file;
   std::string_view key;
   const toml::node& node;
+  const Setting* setting = nullptr;  // that it is a value of
 
   template <typename... Args>
   [[noreturn]] void refuse(fmt::format_string<Args...> format, Args&&... args) const {
@@ -94,8 +95,9 @@ struct Place {
   }
 
   void check_range(double number) const {
-    if (const std::string fault = fault_of_number(key, number); !fault.empty()) refuse("{}", fault);
+    if (const std::string fault = fault_of_number(*setting, number); !fault.empty()) refuse("{}", fault);
   }
+  std::string possible() const { return possible_numbers(*setting); }
 };
 
 std::string text_at(const Place& place) {
@@ -128,16 +130,12 @@ void read_value(const Place& place, bool& value) {
 }
 
 void read_value(const Place& place, double& value) {
-  value = number_at(place, "a number " + possible_numbers(place.key));
+  value = number_at(place, "a number " + place.possible());
   place.check_range(value);
 }
 
-template <typename T>
-requires std::is_enum_v<T>
-void read_value(const Place& place, T& value) {
-  const auto found = place.node.is_string() ? from_word<T>(**place.node.as_string()) : std::nullopt;
-  if (!found) place.mismatch(one_of(Words<T>::words));
-  value = *found;
+void read_value(const Place& place, const WordMember& value) {
+  if (!place.node.is_string() || !value.set(**place.node.as_string())) place.mismatch(one_of(value.words()));
 }
 
 template <typename T>
@@ -146,7 +144,7 @@ void read_value(const Place& place, T& value) {
   if constexpr (std::is_same_v<T, std::uint64_t>) {
     value = seed_at(place);
   } else {
-    if (!place.node.is_integer()) place.mismatch("a whole number " + possible_numbers(place.key));
+    if (!place.node.is_integer()) place.mismatch("a whole number " + place.possible());
     const std::int64_t number = **place.node.as_integer();
     place.check_range(static_cast<double>(number));
     value = static_cast<T>(number);  // the ranges lie within the types
@@ -158,8 +156,8 @@ void read_value(const Place& place, std::vector<T>& list) {
   if (!place.node.is_array()) place.mismatch("a list of numbers in [ ]");
   list.clear();
   for (const toml::node& each : *place.node.as_array())
-    read_value({place.file, place.key, each}, list.emplace_back());
-  if (const std::string fault = fault_of_length(place.key, list.size()); !fault.empty())
+    read_value({place.file, place.key, each, place.setting}, list.emplace_back());
+  if (const std::string fault = fault_of_length(*place.setting, list.size()); !fault.empty())
     place.refuse("{}", fault);
 }
 
@@ -196,18 +194,22 @@ void apply_preset(const Place& place, TrainOptions& options) {
   }
 }
 
-void read_setting(const Place& place, TrainOptions& options) {
-  bool known = false;
-  std::string names;
-  for_each_setting(options, [&](std::string_view name, auto& value) {
-    names += fmt::format(" {},", name);
-    if (name != place.key) return;
-    known = true;
-    read_value(place, value);
-  });
-  if (!known)
+void read_setting(Place place, TrainOptions& options) {
+  place.setting = find_setting(place.key);
+  if (place.setting == nullptr) {
+    std::string names;
+    for (const Setting& each : all_settings()) names += fmt::format(" {},", each.name);
     place.refuse("unknown key {}; possible are{} preset and [data]", in_quotes(show_letters(place.key)),
                  names);
+  }
+  std::visit(
+      [&](auto member) {
+        if constexpr (std::is_pointer_v<decltype(member)>)
+          read_value(place, *member);
+        else
+          read_value(place, member);
+      },
+      place.setting->member(options));
 }
 
 // A float of TOML: always with a point or an exponent.
@@ -242,8 +244,8 @@ template <typename T>
 std::string toml_value(const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
-  } else if constexpr (std::is_enum_v<T>) {
-    return toml_text(word(value));
+  } else if constexpr (std::is_same_v<T, WordMember>) {
+    return toml_text(value.word());
   } else if constexpr (is_list<T>) {
     std::string text;
     for (const auto each : value) text += (text.empty() ? "" : ", ") + toml_value(each);
@@ -292,15 +294,21 @@ std::string to_toml(const TrainConfig& config) {
   std::string text = "# A training run of filigree: filigree train --config FILE\n";
   if (!config.options.preset.empty())
     text += fmt::format("preset = {}  # applied before everything below\n", toml_text(config.options.preset));
-  const std::vector<SettingInfo> infos = setting_infos({});
+  TrainOptions options = config.options;
   std::string_view group;
-  std::size_t at = 0;
-  for_each_setting(config.options, [&](std::string_view name, const auto& value) {
-    const SettingInfo& info = infos[at++];
-    if (info.group != group) text += fmt::format("\n# {}\n", info.group);
-    group = info.group;
-    text += fmt::format("{:<40}  # {}\n", fmt::format("{} = {}", name, toml_value(value)), info.help);
-  });
+  for (const Setting& setting : all_settings()) {
+    if (setting.group != group) text += fmt::format("\n# {}\n", setting.group);
+    group = setting.group;
+    const std::string value = std::visit(
+        [](const auto& member) {
+          if constexpr (std::is_pointer_v<std::decay_t<decltype(member)>>)
+            return toml_value(*member);
+          else
+            return toml_value(member);
+        },
+        setting.member(options));
+    text += fmt::format("{:<40}  # {}\n", fmt::format("{} = {}", setting.name, value), setting.help);
+  }
   text += fmt::format("\n[data]\nsource = {}\nlabel-column = {}\ntest-share = {}\nseed = {}\n",
                       toml_text(config.data.source), toml_text(config.data.label_column),
                       toml_number(config.data.test_share), toml_number(config.data.seed));

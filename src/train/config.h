@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training configurations as TOML. The keys are the names of for_each_setting, `preset`, and a table [data].
+// Training configurations as TOML. The keys are the names of the settings, `preset`, and a table [data].
 #pragma once
 
 #include "filigree/train.h"

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <cmath>
 
 #include "base/random.h"
@@ -51,7 +53,8 @@ class RandomSettings {
 
   TrainOptions draw() {
     TrainOptions options;
-    for_each_setting(options, [this](std::string_view name, auto& value) { fill(name, value); });
+    for (const Setting& setting : all_settings())
+      std::visit([&](auto member) { fill(setting, member); }, setting.member(options));
     return options;
   }
 
@@ -67,7 +70,7 @@ class RandomSettings {
   Random& random() { return random_; }
 
  private:
-  double number(std::string_view name) {
+  double number(const Setting& setting) {
     for (;;) {
       const double candidates[] = {0,
                                    1,
@@ -80,27 +83,26 @@ class RandomSettings {
                                    std::exp(random_.uniform(-30, 30)),
                                    1.7976931348623157e308};
       const double value = candidates[random_.below(std::size(candidates))];
-      if (fault_of_number(name, value).empty()) return value;
+      if (fault_of_number(setting, value).empty()) return value;
     }
   }
-  void fill(std::string_view, bool& value) { value = random_.below(2) == 1; }
-  void fill(std::string_view name, double& value) { value = number(name); }
-  void fill(std::string_view, std::uint64_t& value) { value = random_.next() >> random_.below(64); }
+  void fill(const Setting&, bool* value) { *value = random_.below(2) == 1; }
+  void fill(const Setting&, const WordMember& value) {
+    value.set(value.words()[random_.below(value.words().size())]);
+  }
+  void fill(const Setting& setting, double* value) { *value = number(setting); }
+  void fill(const Setting&, std::uint64_t* value) { *value = random_.next() >> random_.below(64); }
   template <typename T>
-  void fill(std::string_view name, T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      value = static_cast<T>(random_.below(Words<T>::words.size()));
-    } else {
-      do
-        value =
-            static_cast<T>(random_.next() >> (8 * sizeof(std::int64_t) - random_.below(8 * sizeof(T)) - 1));
-      while (!fault_of_number(name, static_cast<double>(value)).empty());
-    }
+  void fill(const Setting& setting, T* value) {
+    do
+      *value =
+          static_cast<T>(random_.next() >> (8 * sizeof(std::int64_t) - random_.below(8 * sizeof(T)) - 1));
+    while (!fault_of_number(setting, static_cast<double>(*value)).empty());
   }
   template <typename T>
-  void fill(std::string_view name, std::vector<T>& list) {
-    list.resize(2 * random_.below(4));
-    for (T& value : list) fill(name, value);
+  void fill(const Setting& setting, std::vector<T>* list) {
+    list->resize(2 * random_.below(4));
+    for (T& value : *list) fill(setting, &value);
   }
 
   Random random_;
@@ -125,31 +127,53 @@ TEST(Config, GivesBackWhatItWrote) {
   }
 }
 
+// How many members an aggregate has: as many as it can be made from.
+struct Anything {
+  template <typename T>
+  operator T() const;
+};
+template <typename T, typename... Values>
+constexpr std::size_t members() {
+  if constexpr (requires { T{Values{}..., Anything{}}; })
+    return members<T, Values..., Anything>();
+  else
+    return sizeof...(Values);
+}
+
+TEST(Settings, HaveARowForEveryMember) {
+  const auto rows = [](std::string_view group) {
+    return static_cast<std::size_t>(std::ranges::count(all_settings(), group, &Setting::group));
+  };
+  EXPECT_EQ(rows("network"), members<NetworkOptions>());
+  EXPECT_EQ(rows("topology updates"), members<EvolutionOptions>());
+  EXPECT_EQ(rows("pruning"), members<PruningOptions>());
+  EXPECT_EQ(rows("learning"), members<LearningOptions>());
+  EXPECT_EQ(rows("run"), members<LoopOptions>());
+}
+
 TEST(Config, NamesEverySettingInTheTable) {
-  TrainOptions options;
-  std::size_t count = 0;
-  const std::vector<SettingInfo> infos = setting_infos({});  // throws if the table lacks one
-  for_each_setting(options, [&](std::string_view name, const auto&) {
-    ASSERT_LT(count, infos.size());
-    EXPECT_EQ(infos[count].name, name);
-    EXPECT_FALSE(infos[count].help.empty()) << name;
-    EXPECT_FALSE(infos[count].possible.empty()) << name;
-    ++count;
-  });
-  EXPECT_EQ(count, infos.size());
-  EXPECT_EQ(infos[2].possible, "from 0 to below 1");
-  EXPECT_EQ(infos[5].possible, "he, glorot or ertl");
-  EXPECT_NO_THROW(check_settings(options));  // the defaults are possible
+  const std::vector<SettingInfo> infos = setting_infos({});
+  ASSERT_EQ(infos.size(), all_settings().size());
+  std::set<std::string_view> names;
+  for (const SettingInfo& info : infos) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_FALSE(info.help.empty()) << info.name;
+    EXPECT_FALSE(info.possible.empty()) << info.name;
+    EXPECT_EQ(setting_text({}, info.name), info.standard);
+  }
+  EXPECT_EQ(infos[3].possible, "from 0 to below 1");
+  EXPECT_EQ(infos[6].possible, "he, glorot or ertl");
+  EXPECT_NO_THROW(check_settings({}));  // the defaults are possible
 }
 
 TEST(Config, KeepsDefaultsForWhatIsNotSaid) {
   TrainConfig defaults;
-  defaults.options.lr = 0.25;
-  defaults.options.epochs = 7;
+  defaults.options.learning.lr = 0.25;
+  defaults.options.run.epochs = 7;
   defaults.data.source = "digits";
   const TrainConfig config = parsed("epochs = 9\n[data]\ntest-share = 0.5\n", defaults);
-  EXPECT_EQ(config.options.lr, 0.25);
-  EXPECT_EQ(config.options.epochs, 9);
+  EXPECT_EQ(config.options.learning.lr, 0.25);
+  EXPECT_EQ(config.options.run.epochs, 9);
   EXPECT_EQ(config.data.source, "digits");
   EXPECT_EQ(config.data.test_share, 0.5);
   EXPECT_EQ(parsed("").options, TrainOptions());
@@ -160,15 +184,15 @@ TEST(Config, ReadsEveryKindOfValue) {
       "network = [784, 256, 10]\ndense = true\nsparsity = 0\ndensities = [0.5, 1]\ninit = \"glorot\"\n"
       "loss = 'mse'\nbatch = 1_000\nseed = \"18446744073709551615\"\nepsilon = 1e-7\n"
       "data.label-column = 29\ndata.seed = 0x10\n");
-  EXPECT_THAT(config.options.network, ElementsAre(784, 256, 10));
-  EXPECT_TRUE(config.options.dense);
-  EXPECT_EQ(config.options.sparsity, 0.0);
-  EXPECT_THAT(config.options.densities, ElementsAre(0.5, 1.0));
-  EXPECT_EQ(config.options.init, Initial::glorot);
-  EXPECT_EQ(config.options.loss, Loss::mse);
-  EXPECT_EQ(config.options.batch, 1000);
-  EXPECT_EQ(config.options.seed, 18446744073709551615u);
-  EXPECT_EQ(config.options.epsilon, 1e-7);
+  EXPECT_THAT(config.options.network.neurons, ElementsAre(784, 256, 10));
+  EXPECT_TRUE(config.options.network.dense);
+  EXPECT_EQ(config.options.network.sparsity, 0.0);
+  EXPECT_THAT(config.options.network.densities, ElementsAre(0.5, 1.0));
+  EXPECT_EQ(config.options.network.init, Initial::glorot);
+  EXPECT_EQ(config.options.learning.loss, Loss::mse);
+  EXPECT_EQ(config.options.run.batch, 1000);
+  EXPECT_EQ(config.options.run.seed, 18446744073709551615u);
+  EXPECT_EQ(config.options.learning.epsilon, 1e-7);
   EXPECT_EQ(config.data.label_column, "29");
   EXPECT_EQ(config.data.seed, 16u);
 }
@@ -226,12 +250,12 @@ TEST(Config, SaysWhichTextIsNoSetting) {
   apply_setting(options, "activation", "all-relu");
   apply_setting(options, "free-lost", "false");
   apply_setting(options, "seed", "18446744073709551615");
-  EXPECT_THAT(options.network, ElementsAre(784, 256, 10));
-  EXPECT_THAT(options.densities, ElementsAre(0.25, 1.0));
-  EXPECT_EQ(options.sparsity, 0.1);
-  EXPECT_EQ(options.activation, HiddenActivation::all_relu);
-  EXPECT_FALSE(options.free_lost);
-  EXPECT_EQ(options.seed, 18446744073709551615u);
+  EXPECT_THAT(options.network.neurons, ElementsAre(784, 256, 10));
+  EXPECT_THAT(options.network.densities, ElementsAre(0.25, 1.0));
+  EXPECT_EQ(options.network.sparsity, 0.1);
+  EXPECT_EQ(options.network.activation, HiddenActivation::all_relu);
+  EXPECT_FALSE(options.evolution.free_lost);
+  EXPECT_EQ(options.run.seed, 18446744073709551615u);
 
   EXPECT_EQ(refusal("sparsity", "1.5"), "sparsity is 1.5, but must be from 0 to below 1");
   EXPECT_EQ(refusal("init", "x"), "init is 'x', but must be he, glorot or ertl");
@@ -248,7 +272,7 @@ TEST(Config, SaysWhichTextIsNoSetting) {
   EXPECT_THAT(refusal("dense", "yes"), HasSubstr("true or false"));
   EXPECT_THAT(refusal("rate", "1"), HasSubstr("there is no setting 'rate'"));
 
-  options.lr = std::nan("");
+  options.learning.lr = std::nan("");
   EXPECT_THROW(check_settings(options), std::invalid_argument);
 }
 
@@ -257,7 +281,7 @@ TEST(Config, AppliesThePresetBeforeTheKeys) {
   // The key stands below, but the preset comes first.
   const TrainConfig config = parsed("epochs = 3\npreset = \"best\"\n");
   TrainOptions expected = best;
-  expected.epochs = 3;
+  expected.run.epochs = 3;
   expected.preset = "best";
   EXPECT_EQ(config.options, expected);
   EXPECT_EQ(parsed(to_toml(config)).options, expected);
@@ -267,7 +291,7 @@ TEST(Config, AppliesThePresetBeforeTheKeys) {
   defaults.options = preset_options("fast");
   defaults.options.preset = "fast";
   expected = defaults.options;
-  expected.epochs = 3;
+  expected.run.epochs = 3;
   EXPECT_EQ(parsed("epochs = 3\npreset = \"best\"\n", defaults).options, expected);
 
   EXPECT_THAT(error_in("\npreset = \"worst\""), AllOf(HasSubstr("file:2: "), HasSubstr("best")));

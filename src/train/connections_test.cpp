@@ -24,16 +24,16 @@ std::vector<TrainLayer> with_lost_neurons() {
 
 TrainOptions nothing_but_lost() {
   TrainOptions options;
-  options.evolve = Evolve::rigl;
-  options.optimizer = Optimizer::sgd;
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = 0;
+  options.evolution.rule = Evolve::rigl;
+  options.learning.optimizer = Optimizer::sgd;
+  options.evolution.drop_schedule = DropSchedule::constant;
+  options.evolution.drop_fraction = 0;
   return options;
 }
 
 TEST(LostNeurons, GiveTheirConnectionsBackAndTheirConstantToTheirReaders) {
   TrainOptions options = nothing_but_lost();
-  options.network = {3, 3, 2};
+  options.network.neurons = {3, 3, 2};
   auto layers = with_lost_neurons();
   EXPECT_EQ(count_dead(layers), 2);
   const DataRows data;
@@ -52,8 +52,8 @@ TEST(LostNeurons, GiveTheirConnectionsBackAndTheirConstantToTheirReaders) {
 
 TEST(LostNeurons, StayAsTheyAreUnlessTheyAreToBeFreed) {
   TrainOptions options = nothing_but_lost();
-  options.network = {3, 3, 2};
-  options.free_lost = false;
+  options.network.neurons = {3, 3, 2};
+  options.evolution.free_lost = false;
   auto layers = with_lost_neurons();
   const auto before = all_bits(layers);
   const DataRows data;
@@ -64,8 +64,8 @@ TEST(LostNeurons, StayAsTheyAreUnlessTheyAreToBeFreed) {
 
 TEST(LostNeurons, AreAPartOfWhatIsToBeDropped) {
   TrainOptions options = nothing_but_lost();
-  options.network = {3, 3, 2};
-  options.drop_fraction = 2.0 / 3;
+  options.network.neurons = {3, 3, 2};
+  options.evolution.drop_fraction = 2.0 / 3;
   auto layers = with_lost_neurons();
   const DataRows data;
   const Record record = random_record(layers, 32, 1, 10);
@@ -77,14 +77,14 @@ TEST(LostNeurons, AreAPartOfWhatIsToBeDropped) {
 TEST(LostNeurons, ChangeNothingOfWhatTheNetworkDoes) {
   EXPECT_TRUE(rc::check([] {
     TrainOptions options = any_options();
-    options.evolve = Evolve::rigl;  // what grows weighs nothing
-    options.free_lost = true;
-    options.drop_fraction = 0;
-    options.sparsity = *rc::gen::element(0.8, 0.9);
-    options.activation =
+    options.evolution.rule = Evolve::rigl;  // what grows weighs nothing
+    options.evolution.free_lost = true;
+    options.evolution.drop_fraction = 0;
+    options.network.sparsity = *rc::gen::element(0.8, 0.9);
+    options.network.activation =
         *rc::gen::element(HiddenActivation::relu, HiddenActivation::all_relu, HiddenActivation::sigmoid,
                           HiddenActivation::tanh, HiddenActivation::softplus);
-    options.network = *rc::gen::container<std::vector<Index>>(
+    options.network.neurons = *rc::gen::container<std::vector<Index>>(
         static_cast<std::size_t>(*rc::gen::inRange(3, 7)), rc::gen::inRange<Index>(5, 16));
     Evolving setup = any_network(options);
     setup.run(any_moment());
@@ -92,7 +92,7 @@ TEST(LostNeurons, ChangeNothingOfWhatTheNetworkDoes) {
     Random random(11);
     for (int sample = 0; sample < 5; ++sample) {
       std::vector<double> x;
-      for (Index i = 0; i < options.network.front(); ++i) x.push_back(random.normal());
+      for (Index i = 0; i < options.network.neurons.front(); ++i) x.push_back(random.normal());
       const auto expected = outputs_of(before, x), actual = outputs_of(after, x);
       for (std::size_t o = 0; o < expected.size(); ++o)
         RC_ASSERT(std::fabs(actual[o] - expected[o]) <= 1e-4 * (1 + std::fabs(expected[o])));
@@ -103,7 +103,7 @@ TEST(LostNeurons, ChangeNothingOfWhatTheNetworkDoes) {
 TEST(LostNeurons, TakeThoseWithThemThatOnlyLedToThemOrOnlyLivedOnThem) {
   // A chain of one neuron a layer besides the sound one: 1 has no input, so what it feeds is constant too.
   TrainOptions options = nothing_but_lost();
-  options.network = {2, 2, 2, 1};
+  options.network.neurons = {2, 2, 2, 1};
   std::vector<TrainLayer> layers;
   layers.push_back(hand_layer(2, 2, {{0, 0, 1}}, {0, 1}, false));
   layers.push_back(hand_layer(2, 2, {{0, 0, 1}, {1, 1, 3}}, {0, -1}, true));
@@ -130,8 +130,8 @@ TEST(LostNeurons, TakeThoseWithThemThatOnlyLedToThemOrOnlyLivedOnThem) {
 
 TEST(LostNeurons, AreThoseToErtlThatNeverCostAnything) {
   TrainOptions options = nothing_but_lost();
-  options.network = {2, 3, 2};
-  options.threshold = 0;
+  options.network.neurons = {2, 3, 2};
+  options.evolution.threshold = 0;
   std::vector<TrainLayer> layers;
   layers.push_back(hand_layer(2, 3, {{0, 0, 1}, {1, 1, 5}, {2, 0, 1}}, {0, -9, 0}, false));
   layers.push_back(hand_layer(3, 2, {{0, 0, 1}, {1, 1, 3}, {1, 2, 1}}, {0, 0}, true));
@@ -140,7 +140,7 @@ TEST(LostNeurons, AreThoseToErtlThatNeverCostAnything) {
   Record record = random_record(layers, 32, 1, 15);
   for (std::size_t b = 0; b < record.width; ++b) record.layers[0].delta[1 * record.width + b] = 0;
   for (const Evolve method : {Evolve::rigl, Evolve::ertl}) {
-    options.evolve = method;
+    options.evolution.rule = method;
     std::vector<TrainLayer> evolved = layers;
     const Offset dropped = evolve_on(evolved, options, record, data).dropped;
     EXPECT_EQ(dropped, method == Evolve::ertl ? 2 : 0);  // neuron 1 has an input and a reader
@@ -151,8 +151,8 @@ TEST(LostNeurons, AreThoseToErtlThatNeverCostAnything) {
 
 TEST(CountDead, CountsHiddenNeuronsOfDenseLayersAsAlive) {
   TrainOptions options;
-  options.network = {5, 4, 3};
-  options.dense = true;
+  options.network.neurons = {5, 4, 3};
+  options.network.dense = true;
   EXPECT_EQ(count_dead(make_layers(options, false, 1)), 0);
 }
 

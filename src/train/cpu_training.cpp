@@ -29,16 +29,16 @@ LossSum total(const std::vector<LossSum>& sums) {
 }  // namespace
 
 std::size_t slices_for(const TrainOptions& options) {
-  const std::size_t panels = panels_of(static_cast<std::size_t>(options.batch));
+  const std::size_t panels = panels_of(static_cast<std::size_t>(options.run.batch));
   // Two from two panels on, more from 1024 samples on: each slice costs a copy of the gradients.
-  const std::size_t wanted = options.slices > 0 ? static_cast<std::size_t>(options.slices)
-                                                : std::clamp<std::size_t>(panels / 8, 2, 16);
+  const std::size_t wanted = options.run.slices > 0 ? static_cast<std::size_t>(options.run.slices)
+                                                    : std::clamp<std::size_t>(panels / 8, 2, 16);
   return std::min(wanted, panels);
 }
 
 std::size_t slice_samples(const TrainOptions& options) {
   const std::size_t slices = slices_for(options);
-  return (panels_of(static_cast<std::size_t>(options.batch)) + slices - 1) / slices * kLanes;
+  return (panels_of(static_cast<std::size_t>(options.run.batch)) + slices - 1) / slices * kLanes;
 }
 
 CpuTraining::CpuTraining(const Dataset& data, TrainState& state) : data_(data), state_(state) {
@@ -48,12 +48,13 @@ CpuTraining::CpuTraining(const Dataset& data, TrainState& state) : data_(data), 
 
 LossSum CpuTraining::add_gradients(const GradientRows& batch) {
   const TrainOptions& o = state_.options;
-  const std::size_t whole = panels_of(static_cast<std::size_t>(o.batch)) * kLanes;
+  const std::size_t whole = panels_of(static_cast<std::size_t>(o.run.batch)) * kLanes;
   // Kept between topology updates (its pages cost more than what is written to them), and made anew where a
   // short batch would leave old samples in it.
   if (batch.keep && batch.number == 0 &&
-      (record_ == nullptr || batch.rows.size() < static_cast<std::size_t>(o.batch)))
-    record_ = std::make_unique<Record>(state_.layers, whole * static_cast<std::size_t>(o.growth_batches));
+      (record_ == nullptr || batch.rows.size() < static_cast<std::size_t>(o.run.batch)))
+    record_ =
+        std::make_unique<Record>(state_.layers, whole * static_cast<std::size_t>(o.evolution.growth_batches));
   Record* const record = batch.keep ? record_.get() : nullptr;
   const std::size_t slices = passes_.size(), size = batch.rows.size(), panels = panels_of(size);
   std::vector<LossSum> sums(slices);
@@ -84,7 +85,8 @@ void CpuTraining::get_gradients(std::vector<TrainLayer>& layers) {
 }
 
 void CpuTraining::clear_gradients() {
-  for (TrainLayer& layer : state_.layers) resize_state(layer, state_.options.optimizer, passes_.size());
+  for (TrainLayer& layer : state_.layers)
+    resize_state(layer, state_.options.learning.optimizer, passes_.size());
 }
 
 std::unique_ptr<GrowthView> CpuTraining::growth() {

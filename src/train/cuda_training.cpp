@@ -16,9 +16,10 @@ constexpr std::size_t kGroup = 32;
 
 void check_plain(const TrainState& state) {
   const TrainOptions& o = state.options;
-  if (!o.exits.empty() || !o.mixtures.empty())
-    fail_for("device", "networks with {} are trained on the CPU", o.exits.empty() ? "mixtures" : "exits");
-  for (const Index width : o.network)
+  if (!o.network.exits.empty() || !o.network.mixtures.empty())
+    fail_for("device", "networks with {} are trained on the CPU",
+             o.network.exits.empty() ? "mixtures" : "exits");
+  for (const Index width : o.network.neurons)
     if (width > kMaxPatternColumns)
       fail_for("device", "a layer of {} neurons, but devices take {} at most", width, kMaxPatternColumns);
 }
@@ -62,14 +63,14 @@ CudaTraining::CudaTraining(const DevicePlace& place, const Dataset& data, const 
   check_plain(state);
   const TrainOptions& o = state.options;
   TrainingShape shape;
-  shape.batch = static_cast<unsigned>(o.batch);
-  shape.growth_batches = static_cast<unsigned>(o.growth_batches);
+  shape.batch = static_cast<unsigned>(o.run.batch);
+  shape.growth_batches = static_cast<unsigned>(o.evolution.growth_batches);
   shape.features = static_cast<unsigned>(data.train.features);
   shape.classes = static_cast<unsigned>(data.classes);
-  shape.loss = o.loss;
-  shape.label_smoothing = o.label_smoothing;
-  shape.dropout = o.dropout;
-  shape.input_dropout = o.input_dropout;
+  shape.loss = o.learning.loss;
+  shape.label_smoothing = o.learning.label_smoothing;
+  shape.dropout = o.learning.dropout;
+  shape.input_dropout = o.learning.input_dropout;
   shape.panel = static_cast<unsigned>(SlicePass::panel_samples(o, slice_samples(o)));
   training_ = place.backend->start_training(place.devices, shape);
   training_->set_rows(RowsPart::train, rows_view(data.train, state.facts.scaling));
@@ -108,10 +109,10 @@ void CudaTraining::get_gradients(std::vector<TrainLayer>& layers) {
 
 DropPlan CudaTraining::drop_plan(const GradientRows& batch) const {
   DropPlan plan;
-  if (options_.dropout + options_.input_dropout == 0) return plan;
+  if (options_.learning.dropout + options_.learning.input_dropout == 0) return plan;
   const std::size_t slices = slices_for(options_),
                     panel_samples = SlicePass::panel_samples(options_, slice_samples(options_));
-  const std::size_t whole = (static_cast<std::size_t>(options_.batch) + kGroup - 1) / kGroup * kGroup;
+  const std::size_t whole = (static_cast<std::size_t>(options_.run.batch) + kGroup - 1) / kGroup * kGroup;
   const std::size_t groups = (batch.rows.size() + kGroup - 1) / kGroup;
   std::vector<std::size_t> panel_of(groups);
   for (std::size_t s = 0; s < slices; ++s)
@@ -120,7 +121,7 @@ DropPlan CudaTraining::drop_plan(const GradientRows& batch) const {
       plan.lane.push_back(static_cast<std::uint32_t>(lane));
       panel_of[g] = batch.number * whole + g * kGroup - lane;
     }
-  for (std::size_t level = 0; level + 1 < options_.network.size(); ++level)
+  for (std::size_t level = 0; level + 1 < options_.network.neurons.size(); ++level)
     for (const std::size_t panel : panel_of)
       plan.key.push_back(SlicePass::dropout_key(batch.key, panel, level));
   return plan;

@@ -21,41 +21,51 @@ struct Case {
 };
 
 const Case kCases[] = {
-    {"rigl", Kind::bytes, [](TrainOptions& o) { o.dropout = 0.2, o.input_dropout = 0.1, o.slices = 2; }},
+    {"rigl", Kind::bytes,
+     [](TrainOptions& o) { o.learning.dropout = 0.2, o.learning.input_dropout = 0.1, o.run.slices = 2; }},
     {"rigl, three batches for growth", Kind::floats,
-     [](TrainOptions& o) { o.growth_batches = 3, o.redistribute = Redistribute::global; }},
-    {"ertl", Kind::floats, [](TrainOptions& o) { o.evolve = Evolve::ertl, o.optimizer = Optimizer::sgd; }},
+     [](TrainOptions& o) {
+       o.evolution.growth_batches = 3, o.evolution.redistribute = Redistribute::global;
+     }},
+    {"ertl", Kind::floats,
+     [](TrainOptions& o) { o.evolution.rule = Evolve::ertl, o.learning.optimizer = Optimizer::sgd; }},
     {"set, sparse rows, adam", Kind::sparse,
-     [](TrainOptions& o) { o.evolve = Evolve::set, o.optimizer = Optimizer::adam, o.lr = 0.01; }},
+     [](TrainOptions& o) {
+       o.evolution.rule = Evolve::set, o.learning.optimizer = Optimizer::adam, o.learning.lr = 0.01;
+     }},
     {"rigl, sparse rows", Kind::sparse},
     {"dense, tanh, adamw", Kind::floats,
      [](TrainOptions& o) {
-       o.dense = true, o.activation = HiddenActivation::tanh, o.optimizer = Optimizer::adamw, o.lr = 0.01;
-       o.dropout = 0.3;
+       o.network.dense = true, o.network.activation = HiddenActivation::tanh,
+       o.learning.optimizer = Optimizer::adamw, o.learning.lr = 0.01;
+       o.learning.dropout = 0.3;
      }},
     {"mse, leaky", Kind::floats,
      [](TrainOptions& o) {
-       o.loss = Loss::mse, o.activation = HiddenActivation::leaky_relu, o.slope = 0, o.clip_norm = 0.05;
+       o.learning.loss = Loss::mse, o.network.activation = HiddenActivation::leaky_relu, o.network.slope = 0,
+       o.learning.clip_norm = 0.05;
      }},
     {"pruned by taylor", Kind::floats,
      [](TrainOptions& o) {
-       o.evolve = Evolve::prune, o.prune_by = PruneBy::taylor, o.final_sparsity = 0.7, o.stop_evolving = 1;
+       o.evolution.rule = Evolve::prune, o.pruning.by = PruneBy::taylor, o.evolution.final_sparsity = 0.7,
+       o.evolution.stop = 1;
      }},
     {"pruned neurons", Kind::floats,
      [](TrainOptions& o) {
-       o.evolve = Evolve::prune, o.structure = Structure::neurons, o.shrink = 0.01, o.final_sparsity = 0.7;
-       o.stop_evolving = 1;
+       o.evolution.rule = Evolve::prune, o.pruning.structure = Structure::neurons, o.pruning.shrink = 0.01,
+       o.evolution.final_sparsity = 0.7;
+       o.evolution.stop = 1;
      }},
 };
 
 TrainOptions options_for(const Case& c, const Dataset& data) {
   TrainOptions options;
-  options.network = {data.train.features, 18, 13, data.classes};
-  options.sparsity = 0.5;
-  options.batch = 70;  // and a last one of 50
-  options.epochs = 2;
-  options.update_every = 2;
-  options.label_smoothing = 0.1;
+  options.network.neurons = {data.train.features, 18, 13, data.classes};
+  options.network.sparsity = 0.5;
+  options.run.batch = 70;  // and a last one of 50
+  options.run.epochs = 2;
+  options.evolution.update_every = 2;
+  options.learning.label_smoothing = 0.1;
   c.set(options);
   return options;
 }
@@ -106,7 +116,8 @@ void check(const Case& c, const std::vector<int>& devices) {
     }
   }
   device.check_finite();  // copies the layers to its state
-  const bool adam = options.optimizer == Optimizer::adam || options.optimizer == Optimizer::adamw;
+  const bool adam =
+      options.learning.optimizer == Optimizer::adam || options.learning.optimizer == Optimizer::adamw;
   EXPECT_LE(distance(cpu.state().layers, device.state().layers), adam ? kAdamTolerance : kTolerance);
   std::vector<Index> all(static_cast<std::size_t>(data.test.rows));
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Index>(i);
@@ -129,7 +140,7 @@ TEST(CudaTraining, SharesBatchesOutToSeveralDevices) {
 TEST(CudaTraining, SaysWhatItCannotDo) {
   const Dataset data = random_data(Kind::floats, 50, 20, 4, 3);
   TrainOptions options = options_for(kCases[0], data);
-  options.exits = {1};
+  options.network.exits = {1};
   Training branched(data, options);
   EXPECT_NE(error_of([&] {
               branched.move_to({cuda_backend(), {0}});

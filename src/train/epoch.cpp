@@ -17,7 +17,7 @@ constexpr double kStepReportSeconds = 0.1;
 }  // namespace
 
 bool Training::done() const {
-  return static_cast<std::int64_t>(state_.history.size()) >= state_.options.epochs || out_of_patience();
+  return static_cast<std::int64_t>(state_.history.size()) >= state_.options.run.epochs || out_of_patience();
 }
 
 const EpochReport& Training::epoch(const TrainObserver& observer) {
@@ -29,9 +29,9 @@ const EpochReport& Training::epoch(const TrainObserver& observer) {
 
 void Training::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
   const std::vector<Index> rows = shuffled_rows(epoch);
-  const auto batch = static_cast<std::size_t>(state_.options.batch);
+  const auto batch = static_cast<std::size_t>(state_.options.run.batch);
   state_.epoch.epoch = epoch + 1;
-  state_.epoch.epochs = state_.options.epochs;
+  state_.epoch.epochs = state_.options.run.epochs;
   const double before = state_.epoch.seconds;  // of a part that was run before a resume
   const double started = seconds_now();
   const std::int64_t first_step = state_.step_in_epoch;
@@ -50,7 +50,7 @@ void Training::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
 }
 
 StepReport Training::step_report(double seconds, std::int64_t steps) const {
-  const auto batch = static_cast<double>(state_.options.batch);
+  const auto batch = static_cast<double>(state_.options.run.batch);
   const double samples =
       std::min(static_cast<double>(state_.step_in_epoch) * batch, static_cast<double>(train_rows_.size()));
   StepReport report;
@@ -94,7 +94,7 @@ void Training::finish_epoch() {
   state_.history.push_back(report);
   state_.epoch = {};
   state_.step_in_epoch = 0;
-  if (state_.options.patience == 0) return;
+  if (state_.options.run.patience == 0) return;
   const double accuracy = validation_rows_.empty() ? report.train_accuracy : report.validation_accuracy;
   if (accuracy <= state_.best_accuracy) return;
   state_.best_accuracy = accuracy;
@@ -104,13 +104,13 @@ void Training::finish_epoch() {
 }
 
 bool Training::out_of_patience() const {
-  return state_.options.patience > 0 && !state_.history.empty() &&
-         state_.history.back().epoch - state_.best_epoch >= state_.options.patience;
+  return state_.options.run.patience > 0 && !state_.history.empty() &&
+         state_.history.back().epoch - state_.best_epoch >= state_.options.run.patience;
 }
 
 void Training::use_best() {
   const bool best_is_last = state_.best_epoch >= static_cast<std::int64_t>(state_.history.size());
-  if (state_.options.patience == 0 || state_.best.empty() || best_is_last) return;
+  if (state_.options.run.patience == 0 || state_.best.empty() || best_is_last) return;
   for (std::size_t l = 0; l < state_.layers.size(); ++l)
     set_connections(state_.layers[l], state_.best[l], state_.layers[l].transposed.rows > 0);
   layers_changed();

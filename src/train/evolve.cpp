@@ -35,12 +35,12 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
   const EvolutionRule& rule = *rule_of(options);
   const RuleContext context{options, moment, growth};
   std::vector<Keep> keep = keep_all(layers);
-  if (options.free_lost) {
+  if (options.evolution.free_lost) {
     rule.free_useless(layers, context, keep);
     mark_lost(layers, keep);  // when the last change had ended, and nothing has found them since
   }
   const Drop drop = rule.drop(layers, context, keep);
-  if (drop.wanted == 0) return {drop_connections(layers, keep, options.optimizer, slices), 0};
+  if (drop.wanted == 0) return {drop_connections(layers, keep, options.learning.optimizer, slices), 0};
 
   Evolution evolution;
   std::vector<Pattern> taken;
@@ -72,11 +72,12 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
   }
   parallel_for(layers.size(), 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t l = first; l < last; ++l) {
-      Random random = random_stream(options.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
+      Random random =
+          random_stream(options.run.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
       if (grown[l].size() < count[l])
         choose_at_random(taken[l], count[l] - grown[l].size(), random, grown[l]);
       if (dropped[l] > 0 || !grown[l].empty())
-        rebuild(layers[l], keep[l], grown[l], rule.rate(context), options.optimizer, slices);
+        rebuild(layers[l], keep[l], grown[l], rule.rate(context), options.learning.optimizer, slices);
     }
   });
   for (const std::vector<Candidate>& candidates : grown)

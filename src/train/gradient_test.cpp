@@ -45,15 +45,15 @@ struct Trial {
   std::size_t widest;
 
   Trial(const Case& c, std::size_t samples, std::size_t slices) : widest(c.widest) {
-    options.network = {12, 9, 7, 4};
-    options.sparsity = 0.5;
-    options.dense = c.dense;
-    options.activation = c.activation;
-    options.slope = 0.3;
-    options.loss = c.loss;
-    options.label_smoothing = c.smoothing;
-    options.input_dropout = c.input_dropout;
-    options.dropout = c.dropout;
+    options.network.neurons = {12, 9, 7, 4};
+    options.network.sparsity = 0.5;
+    options.network.dense = c.dense;
+    options.network.activation = c.activation;
+    options.network.slope = 0.3;
+    options.learning.loss = c.loss;
+    options.learning.label_smoothing = c.smoothing;
+    options.learning.input_dropout = c.input_dropout;
+    options.learning.dropout = c.dropout;
     data = random_rows(c.kind, 150, 12, 4, 17);
     Random random(18);
     for (std::size_t i = 0; i < samples; ++i) rows.push_back(static_cast<Index>(random.below(150)));
@@ -65,7 +65,7 @@ struct Trial {
   Batch batch() const { return {data, scaling, rows}; }
   // Panels hold 32 or 64 samples of sparse layers, all that may come of dense ones.
   std::size_t stride() const {
-    if (!options.dense) return widest > kLanes ? 2 * kLanes : kLanes;
+    if (!options.network.dense) return widest > kLanes ? 2 * kLanes : kLanes;
     return (widest + kLanes - 1) / kLanes * kLanes;
   }
 };
@@ -78,9 +78,11 @@ class Masks {
     for (std::size_t part = 0; part < parts; ++part) {
       const std::uint64_t key = mix64(kKey + part * stride / kLanes);
       auto& levels = factor_.emplace_back();
-      for (std::size_t level = 0; level + 1 < setup.options.network.size(); ++level) {
-        std::vector<float> ones(static_cast<std::size_t>(setup.options.network[level]) * stride, 1.0f);
-        const double rate = level == 0 ? setup.options.input_dropout : setup.options.dropout;
+      for (std::size_t level = 0; level + 1 < setup.options.network.neurons.size(); ++level) {
+        std::vector<float> ones(static_cast<std::size_t>(setup.options.network.neurons[level]) * stride,
+                                1.0f);
+        const double rate =
+            level == 0 ? setup.options.learning.input_dropout : setup.options.learning.dropout;
         drop_out_reference(static_cast<std::uint32_t>(mix64(key + level)), rate, ones.data(), ones.size());
         levels.push_back(std::move(ones));
       }
@@ -111,7 +113,7 @@ std::vector<std::vector<double>> dropped_sparse_inputs(const Trial& setup) {
     for_each_value([&](std::size_t, std::size_t i) { values.push_back(setup.data.value[i]); });
     values.resize((values.size() + 31) / 32 * 32);
     drop_out_reference(static_cast<std::uint32_t>(mix64(mix64(kKey + begin / kLanes))),
-                       setup.options.input_dropout, values.data(), values.size());
+                       setup.options.learning.input_dropout, values.data(), values.size());
     std::size_t at = 0;
     for_each_value([&](std::size_t b, std::size_t i) {
       inputs[b][static_cast<std::size_t>(setup.data.column[i])] = double{values[at++]};
@@ -139,8 +141,8 @@ struct Truth {
       for (const double each : y) powers += std::exp(each);
       for (std::size_t c = 0; c < y.size(); ++c) {
         const double target = smoothing / static_cast<double>(y.size()) + (c == label ? 1 - smoothing : 0.0);
-        sum += setup.options.loss == Loss::mse ? 0.5 * (y[c] - target) * (y[c] - target)
-                                               : -target * (y[c] - std::log(powers));
+        sum += setup.options.learning.loss == Loss::mse ? 0.5 * (y[c] - target) * (y[c] - target)
+                                                        : -target * (y[c] - std::log(powers));
       }
       if (correct != nullptr)
         *correct += std::max_element(y.begin(), y.end()) - y.begin() == setup.data.label[row];
@@ -165,7 +167,7 @@ Truth training_truth(const Trial& setup) {
     for (std::size_t b = 0; b < inputs.size(); ++b)
       for (std::size_t f = 0; f < inputs[b].size(); ++f) inputs[b][f] *= masks(0, f, b);
   }
-  return {setup, inputs, masks, setup.options.label_smoothing};
+  return {setup, inputs, masks, setup.options.learning.label_smoothing};
 }
 
 // The slope of the loss by one parameter.

@@ -21,10 +21,10 @@ namespace {
 std::vector<Layer> random_model(const std::vector<Index>& network, double sparsity,
                                 HiddenActivation activation, std::uint64_t seed) {
   TrainOptions options;
-  options.network = network;
-  options.sparsity = sparsity;
-  options.activation = activation;
-  options.seed = seed;
+  options.network.neurons = network;
+  options.network.sparsity = sparsity;
+  options.network.activation = activation;
+  options.run.seed = seed;
   std::vector<Layer> model;
   Random random(seed);
   for (const TrainLayer& layer : make_layers(options, false, 1)) {
@@ -122,7 +122,7 @@ TEST(WithMoreNeurons, SplitsTheLargestGradientsWithinTheBudget) {
 TEST(NeuronGradients, AreThoseOfTheirConnections) {
   const Dataset data = separable_data(Kind::floats, 64, 3, 1);
   TrainOptions options;
-  options.batch = 32;
+  options.run.batch = 32;
   const Network network =
       in_memory(random_model({data.train.features, 12, data.classes}, 0, HiddenActivation::relu, 6));
   const auto gradients = neuron_gradients(network, data, options);

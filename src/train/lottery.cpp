@@ -32,7 +32,7 @@ CsrMatrix restricted(const CsrMatrix& values, const CsrMatrix& pattern) {
 
 Network with_fresh_values(const Network& network, const TrainOptions& options) {
   TrainOptions sparse = options;
-  sparse.dense = false;
+  sparse.network.dense = false;
   std::vector<TrainLayer> layers = layers_of(network, sparse, false);
   std::vector<Layer> fresh;
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -45,10 +45,10 @@ Network with_fresh_values(const Network& network, const TrainOptions& options) {
 
 Network draw_ticket(const Network& trained, const Network& early, const TrainOptions& options) {
   TrainOptions once = options;
-  once.dense = false;
-  once.evolve = Evolve::prune;
-  once.prune_by = PruneBy::magnitude;
-  once.prune_schedule = PruneSchedule::once;
+  once.network.dense = false;
+  once.evolution.rule = Evolve::prune;
+  once.pruning.by = PruneBy::magnitude;
+  once.pruning.schedule = PruneSchedule::once;
   take_shape(trained, once);
   std::vector<TrainLayer> layers = layers_of(trained, once, false);
   evolve(layers, once, {}, nullptr, 1);

@@ -18,7 +18,7 @@ namespace {
 
 std::vector<Layer> random_layers(const TrainOptions& options, std::uint64_t seed) {
   TrainOptions own = options;
-  own.seed = seed;
+  own.run.seed = seed;
   std::vector<Layer> layers;
   for (const TrainLayer& layer : make_layers(own, false, 1)) layers.push_back(to_layer(layer));
   return layers;
@@ -75,7 +75,7 @@ TEST(DrawTicket, KeepsWhatEndedLargeWithTheValuesItHad) {
 TEST(WithFreshValues, DrawsByTheSeedAndKeepsTheConnections) {
   TrainOptions options = pruning({20, 15, 5}, 0.4, 0.6);
   const std::vector<Layer> model = random_layers(options, 7);
-  options.seed = 3;
+  options.run.seed = 3;
   const Network drawn = with_fresh_values(classifier(model), options);
   const std::vector<Layer> fresh = copied_layers(drawn);
   ASSERT_EQ(fresh.size(), model.size());
@@ -85,7 +85,7 @@ TEST(WithFreshValues, DrawsByTheSeedAndKeepsTheConnections) {
     EXPECT_NE(fresh[l].weights.value, model[l].weights.value);
   }
   EXPECT_EQ(copied_layers(with_fresh_values(drawn, options)), fresh);
-  options.seed = 4;
+  options.run.seed = 4;
   EXPECT_NE(copied_layers(with_fresh_values(drawn, options)), fresh);
 }
 

@@ -88,16 +88,16 @@ double combine_gradients(std::vector<TrainLayer>& layers) {
 DescentRates descent_rates(const TrainOptions& options, double lr, double scale, std::int64_t step) {
   const auto steps = static_cast<double>(step);
   DescentRates rates;
-  rates.optimizer = options.optimizer;
+  rates.optimizer = options.learning.optimizer;
   rates.lr = static_cast<float>(lr);
-  rates.decay = static_cast<float>(options.weight_decay);
+  rates.decay = static_cast<float>(options.learning.weight_decay);
   rates.scale = static_cast<float>(scale);
-  rates.momentum = static_cast<float>(options.momentum);
-  rates.beta1 = static_cast<float>(options.beta1);
-  rates.beta2 = static_cast<float>(options.beta2);
-  rates.epsilon = static_cast<float>(options.epsilon);
-  rates.correct1 = static_cast<float>(1 / (1 - std::pow(options.beta1, steps)));
-  rates.correct2 = static_cast<float>(1 / (1 - std::pow(options.beta2, steps)));
+  rates.momentum = static_cast<float>(options.learning.momentum);
+  rates.beta1 = static_cast<float>(options.learning.beta1);
+  rates.beta2 = static_cast<float>(options.learning.beta2);
+  rates.epsilon = static_cast<float>(options.learning.epsilon);
+  rates.correct1 = static_cast<float>(1 / (1 - std::pow(options.learning.beta1, steps)));
+  rates.correct2 = static_cast<float>(1 / (1 - std::pow(options.learning.beta2, steps)));
   return rates;
 }
 

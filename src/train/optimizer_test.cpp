@@ -29,29 +29,30 @@ struct Parameter {
   double value = 0, first = 0, second = 0;
 
   void step(const TrainOptions& o, double gradient, double lr, double decay, double t) {
-    const bool decoupled = o.optimizer == Optimizer::adamw || o.optimizer == Optimizer::lion;
+    const bool decoupled =
+        o.learning.optimizer == Optimizer::adamw || o.learning.optimizer == Optimizer::lion;
     if (!decoupled) gradient += decay * value;
-    switch (o.optimizer) {
+    switch (o.learning.optimizer) {
       case Optimizer::sgd:
         value -= lr * gradient;
         break;
       case Optimizer::nesterov:  // as PyTorch has it
-        first = o.momentum * first + gradient;
-        value -= lr * (gradient + o.momentum * first);
+        first = o.learning.momentum * first + gradient;
+        value -= lr * (gradient + o.learning.momentum * first);
         break;
       case Optimizer::adam:
       case Optimizer::adamw: {
-        first = o.beta1 * first + (1 - o.beta1) * gradient;
-        second = o.beta2 * second + (1 - o.beta2) * gradient * gradient;
-        if (o.optimizer == Optimizer::adamw) value -= lr * decay * value;
-        const double mean = first / (1 - std::pow(o.beta1, t));
-        const double square = second / (1 - std::pow(o.beta2, t));
-        value -= lr * mean / (std::sqrt(square) + o.epsilon);
+        first = o.learning.beta1 * first + (1 - o.learning.beta1) * gradient;
+        second = o.learning.beta2 * second + (1 - o.learning.beta2) * gradient * gradient;
+        if (o.learning.optimizer == Optimizer::adamw) value -= lr * decay * value;
+        const double mean = first / (1 - std::pow(o.learning.beta1, t));
+        const double square = second / (1 - std::pow(o.learning.beta2, t));
+        value -= lr * mean / (std::sqrt(square) + o.learning.epsilon);
         break;
       }
       case Optimizer::lion: {
-        const double mean = o.beta1 * first + (1 - o.beta1) * gradient;
-        first = o.beta2 * first + (1 - o.beta2) * gradient;
+        const double mean = o.learning.beta1 * first + (1 - o.learning.beta1) * gradient;
+        first = o.learning.beta2 * first + (1 - o.learning.beta2) * gradient;
         value -= lr * ((mean > 0) - (mean < 0) + decay * value);
         break;
       }
@@ -60,7 +61,7 @@ struct Parameter {
 };
 
 void check_optimizer(const TrainOptions& options, double bound) {
-  SCOPED_TRACE(word(options.optimizer));
+  SCOPED_TRACE(word(options.learning.optimizer));
   auto layers = network(options);
   std::vector<std::vector<float>*> values, gradients;
   for (TrainLayer& layer : layers) {
@@ -85,7 +86,7 @@ void check_optimizer(const TrainOptions& options, double bound) {
           gradient += double{part};
         }
         squares += gradient * gradient;
-        expected[p][i].step(options, 0.25 * gradient, lr, bias ? 0 : options.weight_decay,
+        expected[p][i].step(options, 0.25 * gradient, lr, bias ? 0 : options.learning.weight_decay,
                             static_cast<double>(step));
       }
     }
@@ -104,15 +105,16 @@ void check_optimizer(const TrainOptions& options, double bound) {
 
 TEST(Optimizer, FollowsItsFormula) {
   TrainOptions options;
-  options.network = {23, 31, 7};
-  options.sparsity = 0.4;
-  options.beta1 = 0.75;  // 1 - beta is exact in float: what is left is the rounding of a few operations
-  options.beta2 = 0.875;
+  options.network.neurons = {23, 31, 7};
+  options.network.sparsity = 0.4;
+  options.learning.beta1 =
+      0.75;  // 1 - beta is exact in float: what is left is the rounding of a few operations
+  options.learning.beta2 = 0.875;
   for (const Optimizer optimizer :
        {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw, Optimizer::lion}) {
     for (const double decay : {0.0, 0.3}) {
-      options.optimizer = optimizer;
-      options.weight_decay = decay;
+      options.learning.optimizer = optimizer;
+      options.learning.weight_decay = decay;
       check_optimizer(options, 2e-6);  // 5 steps of 3 roundings of values below 4, u = 6e-8
     }
   }
@@ -120,22 +122,22 @@ TEST(Optimizer, FollowsItsFormula) {
 
 TEST(Optimizer, TakesTheUsualRatesOfAdam) {
   TrainOptions options;
-  options.network = {23, 31, 7};
-  options.sparsity = 0.4;
-  options.weight_decay = 0.01;
+  options.network.neurons = {23, 31, 7};
+  options.network.sparsity = 0.4;
+  options.learning.weight_decay = 0.01;
   for (const Optimizer optimizer : {Optimizer::adam, Optimizer::adamw}) {
-    options.optimizer = optimizer;
+    options.learning.optimizer = optimizer;
     check_optimizer(options, 2e-5);  // 1 - 0.999 has five digits in float, and a step is at most lr
   }
 }
 
 TEST(Optimizer, ShrinksWeightsButNoBiases) {
   TrainOptions options;
-  options.network = {8, 8, 8};
-  options.sparsity = 0;
-  options.weight_decay = 0.5;
+  options.network.neurons = {8, 8, 8};
+  options.network.sparsity = 0;
+  options.learning.weight_decay = 0.5;
   for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov, Optimizer::adamw, Optimizer::lion}) {
-    options.optimizer = optimizer;
+    options.learning.optimizer = optimizer;
     auto layers = network(options);
     const auto before = layers;
     combine_gradients(layers);
@@ -149,9 +151,9 @@ TEST(Optimizer, ShrinksWeightsButNoBiases) {
 TEST(Optimizer, GivesTheSameBitsForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   TrainOptions options;
-  options.network = {200, 300, 200, 10};
-  options.sparsity = 0.4;
-  options.optimizer = Optimizer::adam;
+  options.network.neurons = {200, 300, 200, 10};
+  options.network.sparsity = 0.4;
+  options.learning.optimizer = Optimizer::adam;
   const auto run = [&](int threads) {
     set_threads(threads);
     auto layers = network(options);

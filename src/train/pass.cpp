@@ -92,17 +92,18 @@ Record::Record(const std::vector<TrainLayer>& network, std::size_t samples) : wi
 }
 
 std::size_t SlicePass::panel_samples(const TrainOptions& options, std::size_t widest) {
-  if (options.dense) return padded(widest);
+  if (options.network.dense) return padded(widest);
   return widest > kLanes ? kWidePanelRows : kLanes;
 }
 
 SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& options, std::size_t widest)
     : options_(options),
       stride_(panel_samples(options, widest)),
-      training_loss_(options.loss, options.label_smoothing, static_cast<std::size_t>(options.network.back()),
-                     stride_),
-      plain_loss_(options.loss, 0, static_cast<std::size_t>(options.network.back()), stride_) {
-  const auto active = static_cast<std::size_t>(options.active_experts);
+      training_loss_(options.learning.loss, options.learning.label_smoothing,
+                     static_cast<std::size_t>(options.network.neurons.back()), stride_),
+      plain_loss_(options.learning.loss, 0, static_cast<std::size_t>(options.network.neurons.back()),
+                  stride_) {
+  const auto active = static_cast<std::size_t>(options.network.active_experts);
   const auto is = [](LayerRole role) {
     return [role](const TrainLayer& layer) { return layer.role == role; };
   };
@@ -158,7 +159,7 @@ std::uint32_t SlicePass::panel_key(const Step& step, std::size_t p, std::size_t 
 void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, std::size_t p,
                      const Step* step) {
   const auto features = static_cast<std::size_t>(batch.data.features);
-  const bool drop = step != nullptr && options_.input_dropout > 0;
+  const bool drop = step != nullptr && options_.learning.input_dropout > 0;
   const std::uint32_t key = drop ? panel_key(*step, p, 0) : 0;
   float* x = level(0, p);
   if (!layers.front().by_input) {
@@ -168,7 +169,7 @@ void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, 
       load_panel(batch.data.bytes, features, batch.rows, batch.scaling, stride_, x);
     else
       load_panel(batch.data.floats, features, batch.rows, batch.scaling, stride_, x);
-    if (drop) drop_out(key, options_.input_dropout, x, level_size_[0]);
+    if (drop) drop_out(key, options_.learning.input_dropout, x, level_size_[0]);
     return;
   }
   occurring_.clear();
@@ -178,7 +179,7 @@ void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, 
   }
   if (drop) {
     occurring_.resize(padded(occurring_.size()));
-    drop_out(key, options_.input_dropout, occurring_.data(), occurring_.size());
+    drop_out(key, options_.learning.input_dropout, occurring_.data(), occurring_.size());
   }
 }
 
@@ -199,8 +200,8 @@ void SlicePass::forward(const std::vector<TrainLayer>& layers, const Batch& batc
       } else if (!stage.mixture) {
         forward_layer(layer, level(l, p), y, sum, stride_);
       }
-      if (step != nullptr && options_.dropout > 0 && l + 1 < stages_.size())
-        drop_out(panel_key(*step, p, l + 1), options_.dropout, y, level_size_[l + 1]);
+      if (step != nullptr && options_.learning.dropout > 0 && l + 1 < stages_.size())
+        drop_out(panel_key(*step, p, l + 1), options_.learning.dropout, y, level_size_[l + 1]);
       if (stage.exit != kNone && step != nullptr)
         forward_layer(layers[stage.exit], y, stage.exit_y.data() + p * level_size_.back(), nullptr, stride_);
     }
@@ -212,7 +213,7 @@ void SlicePass::finish_delta(const std::vector<TrainLayer>& layers, const Step& 
                              std::size_t p, float* delta) {
   const std::size_t size = level_size_[l];
   // A relu that dropped out shows as zero, which closes the gate; what is left is the scale of those kept.
-  if (options_.dropout > 0) drop_out(panel_key(step, p, l), options_.dropout, delta, size);
+  if (options_.learning.dropout > 0) drop_out(panel_key(step, p, l), options_.learning.dropout, delta, size);
   const Stage& below = stages_[l - 1];
   const TrainLayer& layer = layers[below.layer];
   if (below.mixture || layer.activation.is(Activation::relu)) return;  // done there; done by gating
@@ -220,10 +221,10 @@ void SlicePass::finish_delta(const std::vector<TrainLayer>& layers, const Step& 
                                          ? std::span<const float>()
                                          : std::span<const float>(sum_[l - 1].data() + p * size, size);
   float* y = level(l, p);
-  if (options_.dropout > 0 && sum.empty()) {
+  if (options_.learning.dropout > 0 && sum.empty()) {
     // The derivative is told by the output before dropout: undo the scale (dropped places are zero anyway).
     const auto share =
-        static_cast<float>(1 - static_cast<double>(std::lround(options_.dropout * 65536)) / 65536);
+        static_cast<float>(1 - static_cast<double>(std::lround(options_.learning.dropout * 65536)) / 65536);
     for (std::size_t i = 0; i < size; ++i) y[i] *= share;
   }
   multiply_by_derivative(layer.activation, {y, size}, sum, {delta, size});
@@ -264,9 +265,9 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, co
     const bool gated =
         l > 0 && !stages_[l - 1].mixture && layers[stages_[l - 1].layer].activation.is(Activation::relu);
     if (stage.mixture) {
-      MixturePass::Back back{
-          delta_[now].data(), gated, l == 0 ? nullptr : delta_[1 - now].data(),
-          options_.balance * static_cast<double>(batch.rows.size()) / static_cast<double>(step.batch_size)};
+      MixturePass::Back back{delta_[now].data(), gated, l == 0 ? nullptr : delta_[1 - now].data(),
+                             options_.network.balance * static_cast<double>(batch.rows.size()) /
+                                 static_cast<double>(step.batch_size)};
       keep_mixture(layers, batch, step, l, back);
       stage.mixture->backward(layers, step.slice, level(l, 0), back);
       for (std::size_t p = 0; p < panels; ++p)
@@ -327,7 +328,7 @@ LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, st
       total.correct += sum.correct;
       for (Stage& stage : stages_)
         if (stage.exit != kNone)
-          loss(training_loss_, one, stage.exit_y.data() + p * size, options_.exit_weight * scale,
+          loss(training_loss_, one, stage.exit_y.data() + p * size, options_.network.exit_weight * scale,
                {stage.exit_delta.data() + p * size, size});
     }
     if (record != nullptr)

@@ -55,7 +55,8 @@ TrainState RunLog::resumed(const TrainOptions& options, const Dataset& data,
                            const TrainObserver& observer) const {
   TrainState state = read_checkpoint(Source(checkpoint()), options);
   TrainOptions asked = options;
-  if (asked.update_every == 0) asked.update_every = state.options.update_every;  // as it was chosen then
+  if (asked.evolution.update_every == 0)
+    asked.evolution.update_every = state.options.evolution.update_every;  // as it was chosen then
   check_same_settings(asked, state.options, checkpoint());
   if (state.data_fingerprint != fingerprint(data))
     fail("{}: was written by a run on other data than {}", checkpoint().string(), data.name);

@@ -11,6 +11,7 @@
 #include "io/test_files.h"
 #include "network/model_file.h"
 #include "train/config.h"
+#include "train/settings.h"
 #include "train/test_checkpoint.h"
 #include "train/test_training.h"
 #include "train/training.h"
@@ -20,11 +21,11 @@ namespace {
 
 TrainOptions options_for(const Dataset& data) {
   TrainOptions options;
-  options.network = {data.train.features, 20, 15, data.classes};
-  options.sparsity = 0.5;
-  options.batch = 32;
-  options.epochs = 3;
-  options.update_every = 3;
+  options.network.neurons = {data.train.features, 20, 15, data.classes};
+  options.network.sparsity = 0.5;
+  options.run.batch = 32;
+  options.run.epochs = 3;
+  options.evolution.update_every = 3;
   return options;
 }
 
@@ -87,9 +88,9 @@ TEST(Run, LearnsASeparableProblemByEveryMethod) {
       for (const bool dense : {false, true}) {
         if (dense && method != Evolve::none) continue;
         TrainOptions options = options_for(data);
-        options.evolve = method;
-        options.dense = dense;
-        options.epochs = 12;
+        options.evolution.rule = method;
+        options.network.dense = dense;
+        options.run.epochs = 12;
         const TrainOutcome outcome = run_training(data, options, {}, {});
         SCOPED_TRACE(word(method));
         EXPECT_EQ(outcome.test_accuracy, 1.0);
@@ -103,22 +104,22 @@ TEST(Run, LearnsASeparableProblemByEveryMethod) {
 TEST(Run, LearnsWithEveryOptimizerActivationAndLoss) {
   const Dataset data = separable_data(Kind::floats, 120, 3, 2);
   TrainOptions options = options_for(data);
-  options.epochs = 20;
+  options.run.epochs = 20;
   const auto accuracy = [&] { return run_training(data, options, {}, {}).test_accuracy; };
   for (const Optimizer optimizer :
        {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw, Optimizer::lion}) {
-    options.optimizer = optimizer;
-    options.lr = optimizer == Optimizer::sgd ? 0.5 : optimizer == Optimizer::nesterov ? 0.1 : 0.01;
+    options.learning.optimizer = optimizer;
+    options.learning.lr = optimizer == Optimizer::sgd ? 0.5 : optimizer == Optimizer::nesterov ? 0.1 : 0.01;
     EXPECT_EQ(accuracy(), 1.0) << word(optimizer);
   }
-  options.optimizer = Optimizer::adam;
+  options.learning.optimizer = Optimizer::adam;
   for (const Loss loss : {Loss::cross_entropy, Loss::mse}) {
     for (const HiddenActivation activation :
          {HiddenActivation::relu, HiddenActivation::leaky_relu, HiddenActivation::all_relu,
           HiddenActivation::sigmoid, HiddenActivation::tanh, HiddenActivation::softplus}) {
-      options.loss = loss;
-      options.activation = activation;
-      options.lr = 0.03;
+      options.learning.loss = loss;
+      options.network.activation = activation;
+      options.learning.lr = 0.03;
       EXPECT_EQ(accuracy(), 1.0) << word(loss) << ", " << word(activation);
     }
   }
@@ -128,10 +129,10 @@ TEST(Run, LearnsWithEveryPreset) {
   const Dataset data = separable_data(Kind::floats, 240, 3, 3);
   for (const char* preset : {"best", "fast", "ertl"}) {
     TrainOptions options = preset_options(preset);
-    options.network = {12, 20, 3};
-    options.sparsity = 0.5;
-    options.batch = 8;
-    options.epochs = 20;
+    options.network.neurons = {12, 20, 3};
+    options.network.sparsity = 0.5;
+    options.run.batch = 8;
+    options.run.epochs = 20;
     EXPECT_EQ(run_training(data, options, {}, {}).test_accuracy, 1.0) << preset;
   }
 }
@@ -139,7 +140,7 @@ TEST(Run, LearnsWithEveryPreset) {
 TEST(Run, TellsEachEpoch) {
   const Dataset data = separable_data(Kind::floats, 100, 3, 4);
   TrainOptions options = options_for(data);
-  options.validation = 0.2;
+  options.run.validation = 0.2;
   std::vector<EpochReport> reports;
   std::vector<StepReport> steps;
   TrainObserver observer;
@@ -183,9 +184,9 @@ TEST(Run, MeasuresWhatTheNetworkDoes) {
     for (const bool dense : {false, true}) {
       const Dataset data = random_data(kind, 150, 10, 3, 6);
       TrainOptions options = options_for(data);
-      options.network = {10, 12, 3};
-      options.dense = dense;
-      options.validation = 0.3;
+      options.network.neurons = {10, 12, 3};
+      options.network.dense = dense;
+      options.run.validation = 0.3;
       const TrainOutcome outcome = run_training(data, options, {}, {});
       const auto network = in_double(outcome.state.layers);
       std::vector<Index> rows(static_cast<std::size_t>(data.test.rows));
@@ -207,9 +208,9 @@ TEST(Run, NeverTrainsOnValidationRows) {
   for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl}) {
     Dataset data = random_data(Kind::floats, 100, 10, 3, 7);
     TrainOptions options = options_for(data);
-    options.evolve = method;
-    options.validation = 0.3;
-    options.growth_batches = 3;
+    options.evolution.rule = method;
+    options.run.validation = 0.3;
+    options.evolution.growth_batches = 3;
     const TrainOutcome clean = run_training(data, options, {}, {});
     const auto validation = Training(data, options).validation_rows();
     ASSERT_EQ(validation.size(), 30u);
@@ -226,10 +227,10 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
     for (const bool dense : {false, true}) {
       const Dataset data = random_data(kind, 120, 10, 3, 8);  // nothing to learn: accuracy goes up and down
       TrainOptions options = options_for(data);
-      options.dense = dense;
-      options.validation = 0.4;
-      options.patience = 3;
-      options.epochs = 40;
+      options.network.dense = dense;
+      options.run.validation = 0.4;
+      options.run.patience = 3;
+      options.run.epochs = 40;
       const TestDirectory directory;
       const TrainOutcome outcome = run_training(data, options, in(directory.path()), {});
       EXPECT_TRUE(outcome.stopped_early);
@@ -313,20 +314,20 @@ TEST(Run, GoesOnBitByBitAfterAnyStop) {
                           Resume{Kind::sparse, false, Evolve::set, Optimizer::adam, 1, 1}}) {
     const Dataset data = random_data(r.kind, 150, 10, 3, 10);
     TrainOptions options = options_for(data);
-    options.dense = r.dense;
-    options.evolve = r.method;
-    options.optimizer = r.optimizer;
-    options.growth_batches = r.growth_batches;
-    options.patience = r.patience;
-    options.lr = 0.02;
-    options.epochs = 6;
-    options.validation = 0.2;
-    options.dropout = 0.1;
-    options.final_sparsity = r.method == Evolve::rigl ? 0.7 : -1;
+    options.network.dense = r.dense;
+    options.evolution.rule = r.method;
+    options.learning.optimizer = r.optimizer;
+    options.evolution.growth_batches = r.growth_batches;
+    options.run.patience = r.patience;
+    options.learning.lr = 0.02;
+    options.run.epochs = 6;
+    options.run.validation = 0.2;
+    options.learning.dropout = 0.1;
+    options.evolution.final_sparsity = r.method == Evolve::rigl ? 0.7 : -1;
     if (r.branches) {
-      options.exits = {1, 2};
-      options.mixtures = {1};
-      options.experts = 3;
+      options.network.exits = {1, 2};
+      options.network.mixtures = {1};
+      options.network.experts = 3;
     }
     SCOPED_TRACE(word(r.method));
     const TestDirectory directory;
@@ -376,9 +377,9 @@ TEST(Run, ResumesAFinishedRunToTheSameEnd) {
     const TestDirectory directory;
     const Dataset data = random_data(Kind::floats, 150, 10, 3, 13);
     TrainOptions options = options_for(data);
-    options.validation = 0.3;
-    options.patience = patience;
-    options.epochs = patience == 0 ? 3 : 30;
+    options.run.validation = 0.3;
+    options.run.patience = patience;
+    options.run.epochs = patience == 0 ? 3 : 30;
     const TrainOutcome finished = run_training(data, options, in(directory / "run"), {});
     EXPECT_EQ(finished.stopped_early, patience > 0);
     const auto model = file_content(directory / "run" / "model.safetensors");
@@ -419,7 +420,7 @@ class Stopped {
 
 TEST(Run, RefusesToResumeWithOtherSettings) {
   Stopped run;
-  run.options.lr = 0.2;
+  run.options.learning.lr = 0.2;
   const std::string error = run.complaint(true);
   EXPECT_NE(error.find("checkpoint.safetensors"), std::string::npos) << error;
   EXPECT_NE(error.find("lr = 0.2"), std::string::npos) << error;
@@ -428,29 +429,33 @@ TEST(Run, RefusesToResumeWithOtherSettings) {
   const TrainOptions sound = options_for(run.data);
   std::vector<std::pair<std::string, TrainOptions>> others;
   TrainOptions walked = sound;
-  for_each_setting(walked, [&](const char* name, auto& value) {
-    using T = std::decay_t<decltype(value)>;
-    if (std::string(name) == "network") return;
-    const T before = value;
-    if constexpr (std::is_same_v<T, bool>) {
-      value = !value;
-    } else if constexpr (std::is_enum_v<T>) {
-      value = static_cast<T>(static_cast<int>(value) == 0 ? 1 : 0);
-    } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-      value = {0.5, 0.5, 0.5};
-    } else if constexpr (std::is_same_v<T, std::vector<Index>>) {
-      value = {1};
-    } else if constexpr (std::is_arithmetic_v<T>) {
-      value =
-          std::is_integral_v<T> ? static_cast<T>(value + 1) : static_cast<T>(value == 0 ? 0.5 : value / 2);
-    }
-    EXPECT_FALSE(before == value) << name;
-    others.emplace_back(name, walked);
-    value = before;
-  });
+  for (const Setting& setting : all_settings()) {
+    if (setting.name == "network") continue;
+    std::visit(
+        [&](auto member) {
+          using Member = decltype(member);
+          if constexpr (std::is_same_v<Member, WordMember>) {
+            member.set(member.word() == member.words()[0] ? member.words()[1] : member.words()[0]);
+          } else if constexpr (std::is_same_v<Member, bool*>) {
+            *member = !*member;
+          } else if constexpr (std::is_same_v<Member, std::vector<double>*>) {
+            *member = {0.5, 0.5, 0.5};
+          } else if constexpr (std::is_same_v<Member, std::vector<Index>*>) {
+            *member = {1};
+          } else if constexpr (std::is_same_v<Member, double*>) {
+            *member = *member == 0 ? 0.5 : *member / 2;
+          } else {
+            ++*member;
+          }
+        },
+        setting.member(walked));
+    EXPECT_FALSE(walked == sound) << setting.name;
+    others.emplace_back(setting.name, walked);
+    walked = sound;
+  }
   EXPECT_GT(others.size(), 35u);
   TrainOptions longer = sound;
-  longer.epochs = 99;
+  longer.run.epochs = 99;
   others.emplace_back(", now epochs = 99", longer);
   for (const auto& [name, options] : others) {
     run.options = options;
@@ -527,20 +532,20 @@ TEST(Run, RefusesSettingsThatWouldDoNothingOrLeaveNothing) {
     change(options);
     return error_of([&] { run_training(data, options, {}, {}); });
   };
-  EXPECT_EQ(refusal([](TrainOptions& o) { o.patience = 2; }),
+  EXPECT_EQ(refusal([](TrainOptions& o) { o.run.patience = 2; }),
             "patience 2 without validation rows to watch: set validation, to 0.1 for example");
-  EXPECT_EQ(refusal([](TrainOptions& o) { o.densities = {0.5}; }),
+  EXPECT_EQ(refusal([](TrainOptions& o) { o.network.densities = {0.5}; }),
             "1 densities are given, but the distribution is er");
   EXPECT_EQ(refusal([](TrainOptions& o) {
-              o.evolve = Evolve::none;
-              o.final_sparsity = 0.75;
+              o.evolution.rule = Evolve::none;
+              o.evolution.final_sparsity = 0.75;
             }),
             "a final sparsity of 0.75 is reached by evolution, but there is none");
-  EXPECT_THAT(refusal([](TrainOptions& o) { o.final_sparsity = 0.9999; }),
+  EXPECT_THAT(refusal([](TrainOptions& o) { o.evolution.final_sparsity = 0.9999; }),
               testing::HasSubstr("a sparsity of 0.9999 leaves layer 1 (10 to "));
   EXPECT_THAT(refusal([](TrainOptions& o) {
-                o.distribution = Distribution::densities;
-                o.densities.assign(o.network.size() - 1, 0.001);
+                o.network.distribution = Distribution::densities;
+                o.network.densities.assign(o.network.neurons.size() - 1, 0.001);
               }),
               testing::HasSubstr("a density of 0.001 leaves layer 1 (10 to "));
 }
@@ -549,14 +554,14 @@ TEST(Run, SaysWhereALossThatIsNotFiniteAroseAndKeepsTheLastGoodCheckpoint) {
   const TestDirectory directory;
   const Dataset data = random_data(Kind::floats, 150, 10, 3, 15);
   TrainOptions options = options_for(data);
-  options.lr = 1000;
-  options.clip_norm = 0;
-  options.schedule = Schedule::constant;
-  options.warmup_epochs = 0;
-  options.optimizer = Optimizer::sgd;
-  options.weight_decay = 1000;  // weights grow a millionfold a step
-  options.epochs = 10;
-  options.batch = 75;  // two steps an epoch: the first of them end well
+  options.learning.lr = 1000;
+  options.learning.clip_norm = 0;
+  options.learning.schedule = Schedule::constant;
+  options.learning.warmup_epochs = 0;
+  options.learning.optimizer = Optimizer::sgd;
+  options.learning.weight_decay = 1000;  // weights grow a millionfold a step
+  options.run.epochs = 10;
+  options.run.batch = 75;  // two steps an epoch: the first of them end well
   std::int64_t finished = 0;
   TrainObserver observer;
   observer.epoch = [&](const EpochReport& report) { finished = report.epoch; };
@@ -578,17 +583,17 @@ TEST(Run, WritesNoCheckpointWithNumbersThatAreNotFinite) {
   for (const Optimizer optimizer : {Optimizer::sgd, Optimizer::nesterov}) {
     const TestDirectory directory;
     TrainOptions options = options_for(data);
-    options.optimizer = optimizer;
-    options.evolve = Evolve::none;
-    options.activation = HiddenActivation::tanh;
-    options.loss = Loss::mse;
-    options.lr = 1000;
-    options.clip_norm = 0;
-    options.schedule = Schedule::constant;
-    options.warmup_epochs = 0;
-    options.weight_decay = 1000;
-    options.batch = 50;
-    options.epochs = 20;
+    options.learning.optimizer = optimizer;
+    options.evolution.rule = Evolve::none;
+    options.network.activation = HiddenActivation::tanh;
+    options.learning.loss = Loss::mse;
+    options.learning.lr = 1000;
+    options.learning.clip_norm = 0;
+    options.learning.schedule = Schedule::constant;
+    options.learning.warmup_epochs = 0;
+    options.learning.weight_decay = 1000;
+    options.run.batch = 50;
+    options.run.epochs = 20;
     std::int64_t finished = 0;
     TrainObserver observer;
     observer.epoch = [&](const EpochReport& report) { finished = report.epoch; };
@@ -615,9 +620,9 @@ TEST(Run, SaysThatThereIsNoCheckpointYet) {
 TEST(Run, RefusesSettingsOutOfRange) {
   const Dataset data = random_data(Kind::floats, 50, 10, 3, 18);
   for (const auto& change : std::vector<std::function<void(TrainOptions&)>>{
-           [](TrainOptions& o) { o.batch = 0; }, [](TrainOptions& o) { o.update_every = -1; },
-           [](TrainOptions& o) { o.sparsity = 1; }, [](TrainOptions& o) { o.dropout = 1; },
-           [](TrainOptions& o) { o.growth_batches = 0; }}) {
+           [](TrainOptions& o) { o.run.batch = 0; }, [](TrainOptions& o) { o.evolution.update_every = -1; },
+           [](TrainOptions& o) { o.network.sparsity = 1; }, [](TrainOptions& o) { o.learning.dropout = 1; },
+           [](TrainOptions& o) { o.evolution.growth_batches = 0; }}) {
     TrainOptions options = options_for(data);
     change(options);
     const std::string error = error_of([&] { run_training(data, options, {}, {}); });

@@ -43,20 +43,20 @@ void check_trainable(const Network& network, const Dataset& data, const TrainOpt
   const std::vector<LayerPointer> layers = all_layers(network);
   const std::vector<ExitHead>& heads = network.parts().exits;
   for (std::size_t l = 0; l < layers.size(); ++l)
-    check_layer(*layers[l], fmt::format("layer {}", l + 1), options.dense);
+    check_layer(*layers[l], fmt::format("layer {}", l + 1), options.network.dense);
   for (const ExitHead& exit : heads) {
     const std::string name = fmt::format("the exit behind layer {}", exit.after);
-    check_layer(exit.layer, name, options.dense);
+    check_layer(exit.layer, name, options.network.dense);
     if (!exit.layer.activation.is(layers.back()->activation.kind))
       fail("{} ends in {}, the network in {}", name, activation_name(exit.layer.activation.kind),
            activation_name(layers.back()->activation.kind));
   }
   std::vector<Index> exits;
   for (const ExitHead& exit : heads) exits.push_back(exit.after);
-  if (!exits.empty() && !options.exits.empty() && options.exits != exits)
+  if (!exits.empty() && !options.network.exits.empty() && options.network.exits != exits)
     fail("the network has exits behind layer {} already, and was to get some behind {}",
-         fmt::join(exits, ", "), fmt::join(options.exits, ", "));
-  if (!options.mixtures.empty()) fail("the layers of a network that is there do not become mixtures");
+         fmt::join(exits, ", "), fmt::join(options.network.exits, ", "));
+  if (!options.network.mixtures.empty()) fail("the layers of a network that is there do not become mixtures");
   if (network.inputs() == data.train.features && network.outputs() == data.classes &&
       network.facts().class_labels != data.class_label)
     fail("the network's classes have other labels than those of {}", data.name);
@@ -87,40 +87,40 @@ std::vector<TrainLayer> layers_of(const Network& network, const TrainOptions& op
     layer.inputs = source.inputs();
     layer.outputs = source.outputs();
     layer.activation = source.activation;
-    layer.dense = options.dense;
-    layer.by_input = !options.dense && (sparse_rows || l > 0);
-    layer.threshold = options.threshold;
+    layer.dense = options.network.dense;
+    layer.by_input = !options.network.dense && (sparse_rows || l > 0);
+    layer.threshold = options.evolution.threshold;
     set_connections(layer, source, l > 0);
   }
   return layers;
 }
 
 void take_shape(const Network& network, TrainOptions& options) {
-  options.loss = loss_of(network);
-  options.network = {network.width(0)};
-  options.distribution = Distribution::densities;
-  options.densities.clear();
+  options.learning.loss = loss_of(network);
+  options.network.neurons = {network.width(0)};
+  options.network.distribution = Distribution::densities;
+  options.network.densities.clear();
   double connections = 0, all = 0;
   for (Index l = 0; l < network.layers(); ++l) {
     const LayerView layer = network.layer(l);
     const double capacity = static_cast<double>(layer.inputs) * static_cast<double>(layer.outputs);
     const auto own = static_cast<double>(layer.value.size());
-    options.network.push_back(layer.outputs);
-    options.densities.push_back(own / capacity);
+    options.network.neurons.push_back(layer.outputs);
+    options.network.densities.push_back(own / capacity);
     connections += own;
     all += capacity;
   }
-  options.sparsity = 1 - connections / all;
+  options.network.sparsity = 1 - connections / all;
   const std::vector<ExitHead>& exits = network.parts().exits;
   if (exits.empty()) return;  // it may get some
-  options.exits.clear();
+  options.network.exits.clear();
   connections = all = 0;
   for (const ExitHead& exit : exits) {
-    options.exits.push_back(exit.after);
+    options.network.exits.push_back(exit.after);
     connections += static_cast<double>(exit.layer.weights.nnz());
     all += static_cast<double>(exit.layer.inputs()) * static_cast<double>(exit.layer.outputs());
   }
-  options.exit_density = connections / all;
+  options.network.exit_density = connections / all;
 }
 
 TrainState start_from(const Network& given, const Dataset& data, const TrainOptions& options) {

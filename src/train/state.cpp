@@ -127,7 +127,7 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const LayerShape& s
   layer.outputs = shape.outputs;
   layer.role = shape.role;
   layer.level = shape.level;
-  layer.dense = state.options.dense;
+  layer.dense = state.options.network.dense;
   layer.by_input = number<int>(file, prefix + "by_input") != 0;
   if (shape.level > 0 ? layer.by_input == layer.dense : layer.by_input && layer.dense)
     fail("{}: layer {} is {}stored by input", file.name(), l + 1, layer.by_input ? "" : "not ");
@@ -151,7 +151,7 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const LayerShape& s
     size = pattern.nnz();
     if (shape.level > 0) layer.transposed = transpose(pattern);
   }
-  const Optimizer optimizer = state.options.optimizer;
+  const Optimizer optimizer = state.options.learning.optimizer;
   const std::size_t moments = moments_of(optimizer) > 0 ? 1 : 0, squares = moments_of(optimizer) > 1 ? 1 : 0;
   const auto outputs = static_cast<std::size_t>(layer.outputs);
   layer.value = values<float>(file, prefix + "value", size);
@@ -320,7 +320,7 @@ TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults
   state.step_in_epoch = number<std::int64_t>(file, "step_in_epoch");
   if (state.step_in_epoch < 0 || state.step_in_epoch > state.step)
     fail("{}: step {} of its epoch after {} steps", file.name(), state.step_in_epoch, state.step);
-  if (state.options.network.size() < 2) fail("{}: there is no network in it", file.name());
+  if (state.options.network.neurons.size() < 2) fail("{}: there is no network in it", file.name());
   state.best_accuracy = number<double>(file, "best_accuracy");
   state.best_epoch = number<std::int64_t>(file, "best_epoch");
   if (state.best_epoch < 0 || state.best_epoch > static_cast<std::int64_t>(1) << 53)
@@ -334,8 +334,8 @@ TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults
     at = end == std::string::npos ? history.size() : end + 1;
   }
   const std::size_t scales = file.get<float>("input.scale").size();  // none, one for all, or one per feature
-  if (scales > 1 && scales != static_cast<std::size_t>(state.options.network.front()))
-    fail("{}: {} scales for {} inputs", file.name(), scales, state.options.network.front());
+  if (scales > 1 && scales != static_cast<std::size_t>(state.options.network.neurons.front()))
+    fail("{}: {} scales for {} inputs", file.name(), scales, state.options.network.neurons.front());
   state.facts.scaling.mean = values<float>(file, "input.mean", scales);
   state.facts.scaling.scale = values<float>(file, "input.scale", scales);
   for (const LayerShape& shape : layout(state.options))
@@ -349,12 +349,13 @@ TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults
 Network network_of(const TrainState& state, Which which) {
   Network::Parts parts;
   parts.facts = state.facts;
-  parts.facts.loss = state.options.loss;
+  parts.facts.loss = state.options.learning.loss;
   parts.origin = state.origin;
   std::vector<Layer> layers;
   for (std::size_t l = 0; l < state.layers.size(); ++l)
     add_layer(layers, parts.exits, state.layers[l],
-              which == Which::best ? state.best[l] : to_layer(state.layers[l]), state.options.active_experts);
+              which == Which::best ? state.best[l] : to_layer(state.layers[l]),
+              state.options.network.active_experts);
   return Network(parts.with(std::move(layers), "a network in training"));
 }
 

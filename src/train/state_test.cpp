@@ -21,16 +21,16 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 TrainOptions small_options(bool dense) {
   TrainOptions options;
-  options.network = {8, 7, 5, 3};
-  options.sparsity = 0.4;
-  options.dense = dense;
-  options.batch = 16;
-  options.epochs = 3;
-  options.update_every = 2;
-  options.optimizer = Optimizer::adam;
-  options.activation = HiddenActivation::all_relu;
-  options.slope = 0.1;
-  options.seed = 0xfedcba9876543210u;
+  options.network.neurons = {8, 7, 5, 3};
+  options.network.sparsity = 0.4;
+  options.network.dense = dense;
+  options.run.batch = 16;
+  options.run.epochs = 3;
+  options.evolution.update_every = 2;
+  options.learning.optimizer = Optimizer::adam;
+  options.network.activation = HiddenActivation::all_relu;
+  options.network.slope = 0.1;
+  options.run.seed = 0xfedcba9876543210u;
   return options;
 }
 
@@ -242,7 +242,7 @@ TEST(Checkpoint, IsReadOrRefusedWhateverByteOfItIsDamaged) {
     put_file(path, damaged);
     try {
       TrainState state = read_checkpoint(Source(path), {});
-      if (state.options.network != small_options(false).network) continue;
+      if (state.options.network.neurons != small_options(false).network.neurons) continue;
       Training trainer(data, std::move(state));  // if it is taken, it is sound
       trainer.step(std::span(trainer.train_rows()).first(16));
     } catch (const Error&) {

@@ -10,14 +10,14 @@ namespace filigree {
 // From one sparsity to another, all layers compared, every ten steps; lost connections stay.
 inline TrainOptions pruning(std::vector<Index> network, double from, double to) {
   TrainOptions options;
-  options.network = std::move(network);
-  options.sparsity = from;
-  options.distribution = Distribution::uniform;
-  options.evolve = Evolve::prune;
-  options.final_sparsity = to;
-  options.redistribute = Redistribute::global;
-  options.free_lost = false;
-  options.update_every = 10;
+  options.network.neurons = std::move(network);
+  options.network.sparsity = from;
+  options.network.distribution = Distribution::uniform;
+  options.evolution.rule = Evolve::prune;
+  options.evolution.final_sparsity = to;
+  options.evolution.redistribute = Redistribute::global;
+  options.evolution.free_lost = false;
+  options.evolution.update_every = 10;
   return options;
 }
 

@@ -13,13 +13,14 @@ namespace filigree {
 namespace {
 
 double weights_of(const TrainOptions& options, std::size_t l) {
-  return static_cast<double>(options.network[l]) * static_cast<double>(options.network[l + 1]);
+  return static_cast<double>(options.network.neurons[l]) *
+         static_cast<double>(options.network.neurons[l + 1]);
 }
 
 // Erdős–Rényi: connections in proportion to inputs + outputs, no layer more than full. Layers that would be
 // fuller than full are filled, and the rest is shared among the others.
 std::vector<double> er_connections(const TrainOptions& options, double total) {
-  const std::size_t layers = options.network.size() - 1;
+  const std::size_t layers = options.network.neurons.size() - 1;
   std::vector<double> count(layers, 0.0);
   std::vector<bool> full(layers, false);
   for (bool changed = true; changed;) {
@@ -29,11 +30,14 @@ std::vector<double> er_connections(const TrainOptions& options, double total) {
       if (full[l])
         left -= weights_of(options, l);
       else
-        ends += static_cast<double>(options.network[l]) + options.network[l + 1];
+        ends += static_cast<double>(options.network.neurons[l]) + options.network.neurons[l + 1];
     }
     for (std::size_t l = 0; l < layers; ++l) {
-      count[l] = full[l] ? weights_of(options, l)
-                         : left * (static_cast<double>(options.network[l]) + options.network[l + 1]) / ends;
+      count[l] =
+          full[l]
+              ? weights_of(options, l)
+              : left * (static_cast<double>(options.network.neurons[l]) + options.network.neurons[l + 1]) /
+                    ends;
       if (!full[l] && count[l] > weights_of(options, l)) full[l] = changed = true;
     }
   }
@@ -86,7 +90,7 @@ Pattern make_pattern(Index inputs, Index outputs, Offset count, bool by_input, R
 double deviation(const TrainOptions& options, const TrainLayer& layer, double fan_in) {
   const double density = static_cast<double>(layer.connections()) / static_cast<double>(layer.capacity());
   const double ends = static_cast<double>(layer.inputs) + static_cast<double>(layer.outputs);
-  switch (options.init) {
+  switch (options.network.init) {
     case Initial::he:
       return std::sqrt(2.0 / fan_in);  // of the inputs that exist
     case Initial::glorot:
@@ -98,8 +102,8 @@ double deviation(const TrainOptions& options, const TrainLayer& layer, double fa
 }
 
 ActivationFunction hidden_activation(const TrainOptions& options, std::size_t level) {
-  const auto slope = static_cast<float>(options.slope);
-  switch (options.activation) {
+  const auto slope = static_cast<float>(options.network.slope);
+  switch (options.network.activation) {
     case HiddenActivation::relu:
       return Activation::relu;
     case HiddenActivation::leaky_relu:
@@ -119,18 +123,18 @@ ActivationFunction hidden_activation(const TrainOptions& options, std::size_t le
 }  // namespace
 
 std::vector<Offset> connections_per_layer(const TrainOptions& options) {
-  const std::size_t layers = options.network.size() - 1;
+  const std::size_t layers = options.network.neurons.size() - 1;
   double all = 0;
   for (std::size_t l = 0; l < layers; ++l) all += weights_of(options, l);
-  const double total = std::round(all * (1 - options.sparsity));
+  const double total = std::round(all * (1 - options.network.sparsity));
   std::vector<double> wanted(layers);
-  if (options.distribution == Distribution::er) {
+  if (options.network.distribution == Distribution::er) {
     wanted = er_connections(options, total);
   } else {
     for (std::size_t l = 0; l < layers; ++l)
-      wanted[l] =
-          weights_of(options, l) *
-          (options.distribution == Distribution::uniform ? 1 - options.sparsity : options.densities[l]);
+      wanted[l] = weights_of(options, l) * (options.network.distribution == Distribution::uniform
+                                                ? 1 - options.network.sparsity
+                                                : options.network.densities[l]);
   }
   std::vector<Offset> count(layers);
   double exact = 0;
@@ -138,21 +142,22 @@ std::vector<Offset> connections_per_layer(const TrainOptions& options) {
   for (std::size_t l = 0; l < layers; ++l) {
     exact += wanted[l];
     // Half a connection may round one way here and the other way in the total.
-    if (l + 1 == layers && options.distribution != Distribution::densities) exact = total;
+    if (l + 1 == layers && options.network.distribution != Distribution::densities) exact = total;
     count[l] = std::clamp<Offset>(static_cast<Offset>(std::llround(exact)) - placed, 0,
                                   static_cast<Offset>(weights_of(options, l)));
     placed += count[l];
     if (count[l] == 0)
       fail("a {} of {} leaves layer {} ({} to {} neurons) without connections",
-           options.distribution == Distribution::densities ? "density" : "sparsity",
-           options.distribution == Distribution::densities ? options.densities[l] : options.sparsity, l + 1,
-           options.network[l], options.network[l + 1]);
+           options.network.distribution == Distribution::densities ? "density" : "sparsity",
+           options.network.distribution == Distribution::densities ? options.network.densities[l]
+                                                                   : options.network.sparsity,
+           l + 1, options.network.neurons[l], options.network.neurons[l + 1]);
   }
   return count;
 }
 
 void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l) {
-  Random random = random_stream(options.seed, Stream::values, l);
+  Random random = random_stream(options.run.seed, Stream::values, l);
   std::vector<Index> fan_in(static_cast<std::size_t>(layer.outputs), layer.dense ? layer.inputs : 0);
   if (layer.by_input) {
     for (const std::uint16_t output : layer.pattern.column) ++fan_in[output];
@@ -173,25 +178,25 @@ void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l) 
 }
 
 void check_branches(const TrainOptions& options) {
-  const auto hidden = static_cast<Index>(options.network.size()) - 2;
+  const auto hidden = static_cast<Index>(options.network.neurons.size()) - 2;
   const auto check = [&](const char* name, const std::vector<Index>& layers) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       if (layers[i] < 1 || layers[i] > hidden)
-        fail("{} names hidden layer {}, but {} has {}", name, layers[i], fmt::join(options.network, "-"),
-             hidden);
+        fail("{} names hidden layer {}, but {} has {}", name, layers[i],
+             fmt::join(options.network.neurons, "-"), hidden);
       if (i > 0 && layers[i] <= layers[i - 1])
         fail("{} names hidden layer {} after {}: each once, in their order", name, layers[i], layers[i - 1]);
     }
   };
-  check("exits", options.exits);
-  check("mixtures", options.mixtures);
+  check("exits", options.network.exits);
+  check("mixtures", options.network.mixtures);
 }
 
 std::vector<LayerShape> layout(const TrainOptions& options) {
   check_branches(options);
-  const std::size_t count = options.network.size() - 1;
+  const std::size_t count = options.network.neurons.size() - 1;
   std::vector<Offset> connections;
-  if (options.dense)
+  if (options.network.dense)
     for (std::size_t l = 0; l < count; ++l)
       connections.push_back(static_cast<Offset>(weights_of(options, l)));
   else
@@ -199,23 +204,24 @@ std::vector<LayerShape> layout(const TrainOptions& options) {
   std::vector<LayerShape> shapes, gates, exits;
   const auto branch = [&](Index inputs, Index outputs, double density) {
     const double all = static_cast<double>(inputs) * static_cast<double>(outputs);
-    return std::max<Offset>(1, std::llround(options.dense ? all : density * all));
+    return std::max<Offset>(1, std::llround(options.network.dense ? all : density * all));
   };
   for (std::size_t l = 0; l < count; ++l) {
-    const Index inputs = options.network[l], outputs = options.network[l + 1];
-    if (std::ranges::count(options.mixtures, static_cast<Index>(l) + 1) > 0) {
-      for (Index e = 0; e < options.experts; ++e)
+    const Index inputs = options.network.neurons[l], outputs = options.network.neurons[l + 1];
+    if (std::ranges::count(options.network.mixtures, static_cast<Index>(l) + 1) > 0) {
+      for (Index e = 0; e < options.network.experts; ++e)
         shapes.push_back({LayerRole::expert, l, inputs, outputs, connections[l]});
-      gates.push_back({LayerRole::gate, l, inputs, options.experts,
-                       branch(inputs, options.experts, options.gate_density)});
+      gates.push_back({LayerRole::gate, l, inputs, options.network.experts,
+                       branch(inputs, options.network.experts, options.network.gate_density)});
     } else {
       shapes.push_back({LayerRole::chain, l, inputs, outputs, connections[l]});
     }
   }
-  for (const Index after : options.exits) {
-    const Index inputs = options.network[static_cast<std::size_t>(after)], outputs = options.network.back();
+  for (const Index after : options.network.exits) {
+    const Index inputs = options.network.neurons[static_cast<std::size_t>(after)],
+                outputs = options.network.neurons.back();
     exits.push_back({LayerRole::exit, static_cast<std::size_t>(after), inputs, outputs,
-                     branch(inputs, outputs, options.exit_density)});
+                     branch(inputs, outputs, options.network.exit_density)});
   }
   shapes.insert(shapes.end(), gates.begin(), gates.end());
   shapes.insert(shapes.end(), exits.begin(), exits.end());
@@ -229,21 +235,22 @@ TrainLayer make_layer(const TrainOptions& options, const LayerShape& shape, std:
   layer.outputs = shape.outputs;
   layer.role = shape.role;
   layer.level = shape.level;
-  layer.dense = options.dense;
-  layer.by_input = !options.dense && (sparse_inputs || shape.level > 0);
-  layer.threshold = options.threshold;
-  const bool hidden = leads_on(layer) && shape.level + 2 < options.network.size();
+  layer.dense = options.network.dense;
+  layer.by_input = !options.network.dense && (sparse_inputs || shape.level > 0);
+  layer.threshold = options.evolution.threshold;
+  const bool hidden = leads_on(layer) && shape.level + 2 < options.network.neurons.size();
   if (hidden)
     layer.activation = hidden_activation(options, shape.level);
   else
-    layer.activation = shape.role == LayerRole::gate ? Activation::identity : output_activation(options.loss);
+    layer.activation =
+        shape.role == LayerRole::gate ? Activation::identity : output_activation(options.learning.loss);
   if (!layer.dense) {
     // Inputs are columns where connections are stored by output, as they are for the way forward.
     if ((!layer.by_input || shape.level > 0) && layer.inputs > kMaxPatternColumns)
       fail("layer {} reads {} neurons; {} is the most", l + 1, layer.inputs, kMaxPatternColumns);
     if (layer.by_input && layer.outputs > kMaxPatternColumns)
       fail("layer {} has {} neurons; {} is the most", l + 1, layer.outputs, kMaxPatternColumns);
-    Random random = random_stream(options.seed, Stream::topology, l);
+    Random random = random_stream(options.run.seed, Stream::topology, l);
     layer.pattern = make_pattern(layer.inputs, layer.outputs, shape.connections, layer.by_input, random);
     if (shape.level > 0) layer.transposed = transpose(layer.pattern);
   }
@@ -261,7 +268,7 @@ std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inp
   std::vector<TrainLayer> layers;
   for (const LayerShape& shape : layout(options)) {
     TrainLayer& layer = layers.emplace_back(make_layer(options, shape, layers.size(), sparse_inputs));
-    resize_state(layer, options.optimizer, slices);
+    resize_state(layer, options.learning.optimizer, slices);
     refresh_transposed(layer);
   }
   return layers;

@@ -19,9 +19,9 @@ namespace {
 TrainOptions options_for(std::vector<Index> network, double sparsity,
                          Distribution distribution = Distribution::er) {
   TrainOptions options;
-  options.network = std::move(network);
-  options.sparsity = sparsity;
-  options.distribution = distribution;
+  options.network.neurons = std::move(network);
+  options.network.sparsity = sparsity;
+  options.network.distribution = distribution;
   return options;
 }
 
@@ -89,7 +89,7 @@ TEST(Topology, IsFullWithoutSparsity) {
 
 TEST(Topology, TakesDensitiesOfEachLayer) {
   TrainOptions options = options_for({30, 20, 10}, 0.9, Distribution::densities);
-  options.densities = {0.5, 1};
+  options.network.densities = {0.5, 1};
   EXPECT_EQ(connections_per_layer(options), (std::vector<Offset>{300, 200}));
 }
 
@@ -134,16 +134,16 @@ TEST(Topology, MakesSoundLayersOfEveryKind) {
   for (const bool sparse_inputs : {false, true}) {
     for (const bool dense : {false, true}) {
       TrainOptions options = options_for({20, 15, 12, 5}, 0.5);
-      options.dense = dense;
-      options.optimizer = Optimizer::adam;
-      options.threshold = 0.25;
+      options.network.dense = dense;
+      options.learning.optimizer = Optimizer::adam;
+      options.evolution.threshold = 0.25;
       const auto layers = make_layers(options, sparse_inputs, 3);
       const auto counts = connections_per_layer(options);
       ASSERT_EQ(layers.size(), 3u);
       for (std::size_t l = 0; l < layers.size(); ++l) {
         const TrainLayer& layer = layers[l];
-        EXPECT_EQ(layer.inputs, options.network[l]);
-        EXPECT_EQ(layer.outputs, options.network[l + 1]);
+        EXPECT_EQ(layer.inputs, options.network.neurons[l]);
+        EXPECT_EQ(layer.outputs, options.network.neurons[l + 1]);
         EXPECT_EQ(layer.dense, dense);
         EXPECT_EQ(layer.by_input, !dense && (sparse_inputs || l > 0));
         EXPECT_EQ(layer.connections(), dense ? layer.capacity() : static_cast<std::size_t>(counts[l]));
@@ -170,9 +170,9 @@ TEST(Topology, MakesSoundLayersOfEveryKind) {
 
 TEST(Topology, GivesLayersTheirActivations) {
   TrainOptions options = options_for({8, 8, 8, 8, 4}, 0);
-  options.slope = 0.25;
+  options.network.slope = 0.25;
   const auto activations = [&](HiddenActivation activation) {
-    options.activation = activation;
+    options.network.activation = activation;
     std::vector<ActivationFunction> all;
     for (const TrainLayer& layer : make_layers(options, false, 1)) all.push_back(layer.activation);
     all.pop_back();
@@ -186,7 +186,7 @@ TEST(Topology, GivesLayersTheirActivations) {
   EXPECT_EQ(activations(HiddenActivation::sigmoid), (All(3, Activation::sigmoid)));
   EXPECT_EQ(activations(HiddenActivation::tanh), (All(3, Activation::tanh)));
   EXPECT_EQ(activations(HiddenActivation::softplus), (All(3, Activation::softplus)));
-  options.loss = Loss::mse;
+  options.learning.loss = Loss::mse;
   EXPECT_TRUE(make_layers(options, false, 1).back().activation.is(Activation::sigmoid));
 }
 
@@ -208,19 +208,19 @@ TEST(Topology, DrawsWeightsWithTheDeviationOfTheirKind) {
   for (const bool sparse_inputs : {false, true}) {
     for (const bool dense : {false, true}) {
       TrainOptions options = options_for({300, 401, 10}, 0.7, Distribution::uniform);
-      options.dense = dense;
+      options.network.dense = dense;
       const double density = dense ? 1 : 0.3;
       const auto outputs = std::size_t{401};
-      options.init = Initial::he;
+      options.network.init = Initial::he;
       const auto layer = make_layers(options, sparse_inputs, 1).front();
       std::vector<double> by_fan_in;
       for (const auto& inputs : inputs_by_output(layer))
         by_fan_in.push_back(std::sqrt(2.0 / static_cast<double>(inputs.size())));
       expect_deviation(layer, by_fan_in);
-      options.init = Initial::glorot;
+      options.network.init = Initial::glorot;
       expect_deviation(make_layers(options, sparse_inputs, 1).front(),
                        std::vector<double>(outputs, std::sqrt(2 / (701 * density))));
-      options.init = Initial::ertl;
+      options.network.init = Initial::ertl;
       expect_deviation(make_layers(options, sparse_inputs, 1).front(),
                        std::vector<double>(outputs, 2 / std::sqrt(701 * density)));
     }
@@ -230,7 +230,7 @@ TEST(Topology, DrawsWeightsWithTheDeviationOfTheirKind) {
 TEST(Topology, GivesHeWeightsByTheInputsThatExist) {
   // 2 or 3 inputs an output: were the mean fan-in used, the two groups would not differ.
   TrainOptions options = options_for({400, 20000, 2}, 0, Distribution::densities);
-  options.densities = {2.5 / 400, 1};
+  options.network.densities = {2.5 / 400, 1};
   const auto layer = make_layers(options, false, 1).front();
   double squares[4] = {}, count[4] = {};
   const auto inputs = inputs_by_output(layer);
@@ -246,13 +246,13 @@ TEST(Topology, FollowsFromTheSeed) {
   TrainOptions options = options_for({50, 40, 10}, 0.6);
   const auto network = make_layers(options, false, 1);
   EXPECT_EQ(all_bits(make_layers(options, false, 1)), all_bits(network));
-  options.seed = 2;
+  options.run.seed = 2;
   const auto other = make_layers(options, false, 1);
   EXPECT_NE(other[0].pattern, network[0].pattern);
   EXPECT_NE(other[0].value, network[0].value);
-  options.dense = true;
+  options.network.dense = true;
   const auto dense = make_layers(options, false, 1);
-  options.seed = 1;
+  options.run.seed = 1;
   EXPECT_NE(make_layers(options, false, 1)[0].value, dense[0].value);
 }
 

@@ -64,7 +64,11 @@ DevicePlace place_here() {
 }
 
 TrainOptions with_network(TrainOptions options, const Dataset& data) {
-  if (options.network.empty()) options.network = {data.train.features, 256, 256, 256, data.classes};
+  std::vector<Index>& neurons = options.network.neurons;
+  if (!neurons.empty()) return options;
+  neurons = options.network.hidden.empty() ? std::vector<Index>{256, 256, 256} : options.network.hidden;
+  neurons.insert(neurons.begin(), data.train.features);
+  neurons.push_back(data.classes);
   return options;
 }
 

@@ -44,9 +44,9 @@ Trainer::~Trainer() = default;
 void Trainer::step(std::span<const Index> rows) {
   const Session::Use use(impl_->session);
   const Index count = impl_->data.train_rows();
-  if (rows.empty() || rows.size() > static_cast<std::size_t>(options().batch))
+  if (rows.empty() || rows.size() > static_cast<std::size_t>(options().run.batch))
     throw std::invalid_argument(
-        fmt::format("a step of {} rows, but it takes 1 to {}", rows.size(), options().batch));
+        fmt::format("a step of {} rows, but it takes 1 to {}", rows.size(), options().run.batch));
   for (const Index row : rows)
     if (row < 0 || row >= count)
       throw std::invalid_argument(fmt::format("row {} of {} training rows", row, count));
@@ -55,7 +55,7 @@ void Trainer::step(std::span<const Index> rows) {
 
 EpochReport Trainer::epoch(const TrainObserver& observer) {
   const Session::Use use(impl_->session);
-  if (done()) throw std::invalid_argument(fmt::format("all {} epochs are done", options().epochs));
+  if (done()) throw std::invalid_argument(fmt::format("all {} epochs are done", options().run.epochs));
   return impl_->training.epoch(observer);
 }
 

@@ -27,11 +27,11 @@ Data blobs(Index rows, std::uint64_t seed) {
 
 TrainOptions small() {
   TrainOptions options;
-  options.network = {6, 24, 16, 3};
-  options.sparsity = 0.6;
-  options.epochs = 6;
-  options.batch = 32;
-  options.update_every = 7;
+  options.network.neurons = {6, 24, 16, 3};
+  options.network.sparsity = 0.6;
+  options.run.epochs = 6;
+  options.run.batch = 32;
+  options.evolution.update_every = 7;
   return options;
 }
 
@@ -79,7 +79,7 @@ TEST(Trainer, TakesStepsOnChosenRowsAtAnotherRate) {
   EXPECT_EQ(trainer.steps(), 60);
   EXPECT_LT(trainer.evaluate(Part::train).loss, before);
   const double rate = trainer.learning_rate();
-  trainer.set_learning_rate(small().lr / 10);
+  trainer.set_learning_rate(small().learning.lr / 10);
   EXPECT_NEAR(trainer.learning_rate(), rate / 10, 1e-12);
   EXPECT_THROW(trainer.set_learning_rate(-1), std::invalid_argument);
   rows[3] = 300;
@@ -111,7 +111,7 @@ TEST(Trainer, GoesOnFromANetworkAndKeepsItsSession) {
   {
     const Session::Use use(session);
     TrainOptions more = small();
-    more.lr = 0.001;
+    more.learning.lr = 0.001;
     trainer = std::make_unique<Trainer>(first.network, data, more);
   }
   const double before = trainer->evaluate(Part::train).accuracy;

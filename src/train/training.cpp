@@ -25,15 +25,15 @@ std::string shape_text(const std::vector<Index>& network) {
 }
 
 void check_mixtures(const Dataset& data, const TrainOptions& options) {
-  if (options.mixtures.empty()) return;
-  if (options.active_experts > options.experts)
-    fail("{} of {} experts cannot be active", options.active_experts, options.experts);
-  if (options.dense) fail("experts are sparse, but the network is dense");
+  if (options.network.mixtures.empty()) return;
+  if (options.network.active_experts > options.network.experts)
+    fail("{} of {} experts cannot be active", options.network.active_experts, options.network.experts);
+  if (options.network.dense) fail("experts are sparse, but the network is dense");
   if (data.train.sparse()) fail("mixtures need dense rows, but those of {} are sparse", data.name);
 }
 
 void check_fit(const Dataset& data, const TrainOptions& options) {
-  const std::vector<Index>& network = options.network;
+  const std::vector<Index>& network = options.network.neurons;
   if (network.size() < 2)
     fail("a network needs inputs and outputs, such as {}-256-{}", data.train.features, data.classes);
   if (network.front() != data.train.features)
@@ -42,45 +42,53 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
   if (network.back() != data.classes)
     fail("network {} has {} outputs, but {} has {} classes", shape_text(network), network.back(), data.name,
          data.classes);
-  if (options.distribution == Distribution::densities && !options.dense &&
-      options.densities.size() != network.size() - 1)
-    fail("{} densities for the {} weight matrices of {}", options.densities.size(), network.size() - 1,
-         shape_text(network));
+  if (options.network.distribution == Distribution::densities && !options.network.dense &&
+      options.network.densities.size() != network.size() - 1)
+    fail("{} densities for the {} weight matrices of {}", options.network.densities.size(),
+         network.size() - 1, shape_text(network));
   // What would do nothing is more likely a mistake than a wish.
-  if (options.patience > 0 && options.validation == 0)
+  if (options.run.patience > 0 && options.run.validation == 0)
     fail("patience {} without validation rows to watch: set validation, to 0.1 for example",
-         options.patience);
-  if (!options.densities.empty() && options.distribution != Distribution::densities)
-    fail("{} densities are given, but the distribution is {}", options.densities.size(),
-         word(options.distribution));
-  if (options.final_sparsity >= 0 && (options.dense || options.evolve == Evolve::none))
-    fail("a final sparsity of {} is reached by evolution, but there is none", options.final_sparsity);
-  if (options.evolve == Evolve::prune && options.structure != Structure::n_of_m && options.final_sparsity < 0)
+         options.run.patience);
+  if (!options.network.densities.empty() && options.network.distribution != Distribution::densities)
+    fail("{} densities are given, but the distribution is {}", options.network.densities.size(),
+         word(options.network.distribution));
+  if (options.evolution.final_sparsity >= 0 &&
+      (options.network.dense || options.evolution.rule == Evolve::none))
+    fail("a final sparsity of {} is reached by evolution, but there is none",
+         options.evolution.final_sparsity);
+  if (options.evolution.rule == Evolve::prune && options.pruning.structure != Structure::n_of_m &&
+      options.evolution.final_sparsity < 0)
     fail("pruning needs a final sparsity to reach");
-  if (options.structure == Structure::n_of_m && options.group_kept > options.group_size)
-    fail("{} of {} inputs cannot be kept", options.group_kept, options.group_size);
-  if (options.structure != Structure::none && options.evolve != Evolve::prune)
-    fail("a structure of {} is made by pruning, but evolve is {}", word(options.structure),
-         word(options.evolve));
-  if (options.structure != Structure::none && options.prune_by != PruneBy::magnitude)
-    fail("groups are pruned by magnitude, not by {}", word(options.prune_by));
-  if (options.shrink + options.time_weight > 0 && options.structure == Structure::none)
-    fail("{} {} pulls at groups, but there is no structure", options.shrink > 0 ? "shrink" : "time-weight",
-         options.shrink > 0 ? options.shrink : options.time_weight);
-  if (options.time_weight > 0 && options.connection_cost == 0)
-    fail("time-weight {} needs a connection-cost to tell the time from", options.time_weight);
-  if (options.time_weight > 0 && options.structure == Structure::n_of_m)
-    fail("time-weight {} pulls at neurons or blocks, not at {}", options.time_weight,
-         word(options.structure));
-  if (options.final_sparsity >= 0 && options.distribution != Distribution::densities) {
+  if (options.pruning.structure == Structure::n_of_m &&
+      options.pruning.group_kept > options.pruning.group_size)
+    fail("{} of {} inputs cannot be kept", options.pruning.group_kept, options.pruning.group_size);
+  if (options.pruning.structure != Structure::none && options.evolution.rule != Evolve::prune)
+    fail("a structure of {} is made by pruning, but evolve is {}", word(options.pruning.structure),
+         word(options.evolution.rule));
+  if (options.pruning.structure != Structure::none && options.pruning.by != PruneBy::magnitude)
+    fail("groups are pruned by magnitude, not by {}", word(options.pruning.by));
+  if (options.pruning.shrink + options.pruning.time_weight > 0 &&
+      options.pruning.structure == Structure::none)
+    fail("{} {} pulls at groups, but there is no structure",
+         options.pruning.shrink > 0 ? "shrink" : "time-weight",
+         options.pruning.shrink > 0 ? options.pruning.shrink : options.pruning.time_weight);
+  if (options.pruning.time_weight > 0 && options.pruning.connection_cost == 0)
+    fail("time-weight {} needs a connection-cost to tell the time from", options.pruning.time_weight);
+  if (options.pruning.time_weight > 0 && options.pruning.structure == Structure::n_of_m)
+    fail("time-weight {} pulls at neurons or blocks, not at {}", options.pruning.time_weight,
+         word(options.pruning.structure));
+  if (options.evolution.final_sparsity >= 0 && options.network.distribution != Distribution::densities) {
     TrainOptions last = options;
-    last.sparsity = options.final_sparsity;
+    last.network.sparsity = options.evolution.final_sparsity;
     connections_per_layer(last);  // fails if a layer would be left without
   }
   check_branches(options);
   check_mixtures(data, options);
-  if (options.evolve == Evolve::prune && !(options.exits.empty() && options.mixtures.empty()))
-    fail("pruning takes plain networks, but there are {}", options.exits.empty() ? "mixtures" : "exits");
+  if (options.evolution.rule == Evolve::prune &&
+      !(options.network.exits.empty() && options.network.mixtures.empty()))
+    fail("pruning takes plain networks, but there are {}",
+         options.network.exits.empty() ? "mixtures" : "exits");
   for (const DataRows* part : {&data.train, &data.test}) {
     if (part->label.size() != static_cast<std::size_t>(part->rows))
       fail("{} has {} labels for {} rows", data.name, part->label.size(), part->rows);
@@ -122,7 +130,7 @@ Training::Training(const Dataset& data, const TrainOptions& options)
   state_.data_fingerprint = fingerprint(data);
   state_.layers = make_layers(options, data.train.sparse(), slices_);
   split_rows();
-  state_.facts.scaling = input_scaling(options.scaling, data.train, train_rows_);
+  state_.facts.scaling = input_scaling(options.network.scaling, data.train, train_rows_);
   check_rule();
   backend_ = std::make_unique<CpuTraining>(data_, state_);
 }
@@ -133,11 +141,11 @@ Training::Training(const Dataset& data, TrainState state)
       rule_(rule_of(state_.options)),
       slices_(slices_for(state_.options)) {
   check_fit(data, state_.options);
-  if (state_.layers.front().by_input != (data.train.sparse() && !state_.options.dense))
+  if (state_.layers.front().by_input != (data.train.sparse() && !state_.options.network.dense))
     fail("the network was begun on {} rows, but those of {} are not",
          data.train.sparse() ? "dense" : "sparse", data.name);
   for (TrainLayer& layer : state_.layers) {
-    resize_state(layer, state_.options.optimizer, slices_);
+    resize_state(layer, state_.options.learning.optimizer, slices_);
     refresh_transposed(layer);
   }
   split_rows();
@@ -154,9 +162,9 @@ void Training::split_rows() {
   train_rows_.resize(static_cast<std::size_t>(data_.train.rows));
   std::iota(train_rows_.begin(), train_rows_.end(), 0);
   const auto count = static_cast<std::size_t>(
-      std::llround(state_.options.validation * static_cast<double>(train_rows_.size())));
+      std::llround(state_.options.run.validation * static_cast<double>(train_rows_.size())));
   if (count > 0) {
-    Random random = random_stream(state_.options.seed, Stream::validation);
+    Random random = random_stream(state_.options.run.seed, Stream::validation);
     random.shuffle(std::span(train_rows_));
     validation_rows_.assign(train_rows_.end() - static_cast<std::ptrdiff_t>(count), train_rows_.end());
     train_rows_.resize(train_rows_.size() - count);
@@ -170,10 +178,11 @@ void Training::split_rows() {
 // Often enough for the topology to be found, also where the steps are few.
 void Training::choose_interval() {
   TrainOptions& o = state_.options;
-  if (o.update_every > 0) return;
-  const auto evolving = static_cast<std::int64_t>(o.stop_evolving * static_cast<double>(total_steps()));
+  if (o.evolution.update_every > 0) return;
+  const auto evolving = static_cast<std::int64_t>(o.evolution.stop * static_cast<double>(total_steps()));
   const EvolutionRule& rule = rule_ == nullptr ? rigl_rule() : *rule_;
-  o.update_every = std::clamp<std::int64_t>(evolving / rule.fewest_changes(), 1, rule.longest_interval());
+  o.evolution.update_every =
+      std::clamp<std::int64_t>(evolving / rule.fewest_changes(), 1, rule.longest_interval());
 }
 
 void Training::check_rule() const {
@@ -190,7 +199,7 @@ void Training::layers_changed() {
 }
 
 std::int64_t Training::steps_per_epoch() const {
-  const auto batch = static_cast<std::size_t>(state_.options.batch);
+  const auto batch = static_cast<std::size_t>(state_.options.run.batch);
   return static_cast<std::int64_t>((train_rows_.size() + batch - 1) / batch);
 }
 
@@ -198,20 +207,21 @@ double Training::learning_rate() const {
   const TrainOptions& o = state_.options;
   const auto step = static_cast<double>(state_.step);
   const auto per_epoch = static_cast<double>(steps_per_epoch());
-  const double warmup = o.warmup_epochs * per_epoch;
-  if (step < warmup) return o.lr * (step + 1) / warmup;
-  switch (o.schedule) {
+  const double warmup = o.learning.warmup_epochs * per_epoch;
+  if (step < warmup) return o.learning.lr * (step + 1) / warmup;
+  switch (o.learning.schedule) {
     case Schedule::constant:
-      return o.lr;
+      return o.learning.lr;
     case Schedule::step:
-      return o.lr *
-             std::pow(o.step_factor, std::floor(step / per_epoch / static_cast<double>(o.step_epochs)));
+      return o.learning.lr *
+             std::pow(o.learning.step_factor,
+                      std::floor(step / per_epoch / static_cast<double>(o.learning.step_epochs)));
     case Schedule::cosine: {
       const double left = static_cast<double>(total_steps()) - warmup;
-      return o.lr / 2 * (1 + std::cos(std::numbers::pi * (step - warmup) / std::max(1.0, left)));
+      return o.learning.lr / 2 * (1 + std::cos(std::numbers::pi * (step - warmup) / std::max(1.0, left)));
     }
   }
-  return o.lr;
+  return o.learning.lr;
 }
 
 bool Training::pulls_now() const {
@@ -225,15 +235,15 @@ bool Training::changes_at_start() const {
 
 bool Training::evolves_now() const {
   const TrainOptions& o = state_.options;
-  if (rule_ == nullptr || changes_at_start() || state_.step % o.update_every != 0) return false;
-  return static_cast<double>(state_.step) < o.stop_evolving * static_cast<double>(total_steps());
+  if (rule_ == nullptr || changes_at_start() || state_.step % o.evolution.update_every != 0) return false;
+  return static_cast<double>(state_.step) < o.evolution.stop * static_cast<double>(total_steps());
 }
 
 void Training::add_batches(std::int64_t first, bool keep) {
   const TrainOptions& o = state_.options;
-  Random random = random_stream(o.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
-  for (std::int64_t i = first; i < o.growth_batches; ++i) {
-    std::vector<Index> rows(static_cast<std::size_t>(o.batch));
+  Random random = random_stream(o.run.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
+  for (std::int64_t i = first; i < o.evolution.growth_batches; ++i) {
+    std::vector<Index> rows(static_cast<std::size_t>(o.run.batch));
     for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
     const auto number = static_cast<std::uint64_t>(i);
     backend_->add_gradients(
@@ -242,10 +252,10 @@ void Training::add_batches(std::int64_t first, bool keep) {
 }
 
 Moment Training::moment() const {
-  return {
-      state_.step,
-      static_cast<std::int64_t>(std::ceil(state_.options.stop_evolving * static_cast<double>(total_steps()))),
-      learning_rate()};
+  return {state_.step,
+          static_cast<std::int64_t>(
+              std::ceil(state_.options.evolution.stop * static_cast<double>(total_steps()))),
+          learning_rate()};
 }
 
 void Training::measure_gradients() {
@@ -257,7 +267,7 @@ void Training::change_topology() {
   const double started = seconds_now();
   const TrainOptions& o = state_.options;
   const RuleNeeds needs = rule_->needs(o);
-  if (needs == RuleNeeds::samples && o.growth_batches > 1) {
+  if (needs == RuleNeeds::samples && o.evolution.growth_batches > 1) {
     add_batches(1, true);  // the batch just trained on is the first
     backend_->clear_gradients();
   }
@@ -266,7 +276,7 @@ void Training::change_topology() {
   const std::unique_ptr<GrowthView> growth = needs == RuleNeeds::samples ? backend_->growth() : nullptr;
   const Evolution evolution = evolve(state_.layers, o, moment(), growth.get(), slices_);
   if (needs == RuleNeeds::gradients)
-    for (TrainLayer& layer : state_.layers) resize_state(layer, o.optimizer, slices_);
+    for (TrainLayer& layer : state_.layers) resize_state(layer, o.learning.optimizer, slices_);
   layers_changed();
   state_.epoch.dropped += evolution.dropped;
   state_.epoch.grown += evolution.grown;
@@ -295,8 +305,8 @@ void Training::check_finite() {
 }
 
 std::uint64_t Training::dropout_key() const {
-  return mix64(state_.options.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
-                                           mix64(static_cast<std::uint64_t>(Stream::dropout))));
+  return mix64(state_.options.run.seed ^ mix64(static_cast<std::uint64_t>(state_.step) ^
+                                               mix64(static_cast<std::uint64_t>(Stream::dropout))));
 }
 
 void Training::step(std::span<const Index> rows) {
@@ -313,7 +323,8 @@ void Training::step(std::span<const Index> rows) {
     --state_.step;
     report_not_finite(sum.loss / static_cast<double>(rows.size()));
   }
-  const double scale = o.clip_norm > 0 && norm > o.clip_norm ? o.clip_norm / norm : 1.0;
+  const double scale =
+      o.learning.clip_norm > 0 && norm > o.learning.clip_norm ? o.learning.clip_norm / norm : 1.0;
   backend_->descend(descent_rates(o, lr, scale, state_.step));
   if (pulls_now()) pull(lr);
   state_.epoch.train_loss += sum.loss;
@@ -328,7 +339,7 @@ LossSum Training::evaluate(const DataRows& data, std::span<const Index> rows) {
 
 std::vector<Index> Training::shuffled_rows(std::int64_t epoch) const {
   std::vector<Index> rows = train_rows_;
-  Random random = random_stream(state_.options.seed, Stream::shuffle, static_cast<std::uint64_t>(epoch));
+  Random random = random_stream(state_.options.run.seed, Stream::shuffle, static_cast<std::uint64_t>(epoch));
   random.shuffle(std::span(rows));
   return rows;
 }

@@ -27,7 +27,7 @@ class Training {
   const TrainState& state() const { return state_; }
   const std::vector<Index>& train_rows() const { return train_rows_; }
   std::int64_t steps_per_epoch() const;
-  std::int64_t total_steps() const { return steps_per_epoch() * state_.options.epochs; }
+  std::int64_t total_steps() const { return steps_per_epoch() * state_.options.run.epochs; }
   double learning_rate() const;  // of the next step
 
   // All steps of the next epoch, or what is left of the one under way; its report. Throws Cancelled after the

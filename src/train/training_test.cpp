@@ -21,25 +21,25 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TrainOptions options_for(const Dataset& data) {
   TrainOptions options;
-  options.network = {data.train.features, 20, 15, data.classes};
-  options.sparsity = 0.5;
-  options.batch = 40;
-  options.epochs = 3;
-  options.update_every = 2;
+  options.network.neurons = {data.train.features, 20, 15, data.classes};
+  options.network.sparsity = 0.5;
+  options.run.batch = 40;
+  options.run.epochs = 3;
+  options.evolution.update_every = 2;
   return options;
 }
 
 // A whole epoch, from where the trainer stands.
 void run_epoch(Training& trainer, std::int64_t epoch) {
   const std::vector<Index> rows = trainer.shuffled_rows(epoch);
-  const auto batch = static_cast<std::size_t>(trainer.state().options.batch);
+  const auto batch = static_cast<std::size_t>(trainer.state().options.run.batch);
   for (std::size_t begin = 0; begin < rows.size(); begin += batch)
     trainer.step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin)));
 }
 
 std::vector<std::uint32_t> trained_bits(const Dataset& data, const TrainOptions& options) {
   Training trainer(data, options);
-  for (std::int64_t epoch = 0; epoch < options.epochs; ++epoch) run_epoch(trainer, epoch);
+  for (std::int64_t epoch = 0; epoch < options.run.epochs; ++epoch) run_epoch(trainer, epoch);
   auto bits = all_bits(trainer.state().layers);
   bits.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(trainer.state().epoch.train_loss)));
   return bits;
@@ -51,15 +51,15 @@ TEST(Training, GivesTheSameBitsForAnyNumberOfThreads) {
     for (const bool dense : {false, true}) {
       const Dataset data = random_data(kind, 150, 60, 5, 1);
       TrainOptions options = options_for(data);
-      options.network = {60, 200, 150, 5};  // blocks of parameters and of growth for several threads
-      options.dense = dense;
-      options.batch = 60;  // and a last one of 30
-      options.slices = 3;
-      options.growth_batches = 2;
-      options.optimizer = Optimizer::adam;
-      options.lr = 0.01;
-      options.dropout = 0.2;
-      options.input_dropout = 0.1;
+      options.network.neurons = {60, 200, 150, 5};  // blocks of parameters and of growth for several threads
+      options.network.dense = dense;
+      options.run.batch = 60;  // and a last one of 30
+      options.run.slices = 3;
+      options.evolution.growth_batches = 2;
+      options.learning.optimizer = Optimizer::adam;
+      options.learning.lr = 0.01;
+      options.learning.dropout = 0.2;
+      options.learning.input_dropout = 0.1;
       set_threads(1);
       const auto expected = trained_bits(data, options);
       for (const int threads : {2, 5}) {
@@ -75,10 +75,10 @@ TEST(Training, FollowsTheSeed) {
     for (const bool dense : {false, true}) {
       const Dataset data = random_data(kind, 100, 20, 4, 2);
       TrainOptions options = options_for(data);
-      options.dense = dense;
+      options.network.dense = dense;
       const auto first = trained_bits(data, options);
       EXPECT_EQ(trained_bits(data, options), first);
-      options.seed = 2;
+      options.run.seed = 2;
       EXPECT_NE(trained_bits(data, options), first);
     }
   }
@@ -87,9 +87,9 @@ TEST(Training, FollowsTheSeed) {
 TEST(Training, DropsOtherNeuronsInEachStepAndForEachSeed) {
   const Dataset data = random_data(Kind::floats, 40, 20, 4, 3);
   TrainOptions options = options_for(data);
-  options.evolve = Evolve::none;
-  options.dropout = 0.5;
-  options.lr = 0;  // the same network and the same rows: only dropout differs
+  options.evolution.rule = Evolve::none;
+  options.learning.dropout = 0.5;
+  options.learning.lr = 0;  // the same network and the same rows: only dropout differs
   Training trainer(data, options);
   std::set<double> losses;
   for (int step = 0; step < 5; ++step) {
@@ -104,11 +104,11 @@ TEST(Training, LearnsFromTheSameRowsWhateverTheSlices) {
   // Slices add up in another order: equal up to rounding, after a step.
   const Dataset data = random_data(Kind::floats, 130, 20, 4, 4);
   TrainOptions options = options_for(data);
-  options.evolve = Evolve::none;
-  options.batch = 130;
+  options.evolution.rule = Evolve::none;
+  options.run.batch = 130;
   std::vector<std::vector<float>> values;
   for (const Index slices : {1, 2, 3, 5, 99}) {
-    options.slices = slices;
+    options.run.slices = slices;
     Training trainer(data, options);
     trainer.step(trainer.train_rows());
     values.push_back(trainer.state().layers[1].value);
@@ -119,8 +119,8 @@ TEST(Training, LearnsFromTheSameRowsWhateverTheSlices) {
 TEST(Training, SlicesFollowFromTheBatch) {
   TrainOptions options;
   const auto slices = [&](Index batch, Index wanted) {
-    options.batch = batch;
-    options.slices = wanted;
+    options.run.batch = batch;
+    options.run.slices = wanted;
     return slices_for(options);
   };
   EXPECT_EQ(slices(1, 0), 1u);
@@ -136,10 +136,10 @@ TEST(Training, SlicesFollowFromTheBatch) {
 std::vector<double> rates(const TrainOptions& given) {
   const Dataset data = random_data(Kind::floats, 16, 4, 2, 5);
   TrainOptions options = given;
-  options.network = {4, 4, 2};
-  options.sparsity = 0.2;
-  options.batch = 4;
-  options.evolve = Evolve::none;
+  options.network.neurons = {4, 4, 2};
+  options.network.sparsity = 0.2;
+  options.run.batch = 4;
+  options.evolution.rule = Evolve::none;
   Training trainer(data, options);
   std::vector<double> all;
   for (trainer.state().step = 0; trainer.state().step < trainer.total_steps(); ++trainer.state().step)
@@ -150,17 +150,17 @@ std::vector<double> rates(const TrainOptions& given) {
 
 TEST(LearningRate, FollowsItsSchedule) {
   TrainOptions options;
-  options.lr = 0.8;
-  options.epochs = 3;
-  options.warmup_epochs = 0;
-  options.schedule = Schedule::constant;
+  options.learning.lr = 0.8;
+  options.run.epochs = 3;
+  options.learning.warmup_epochs = 0;
+  options.learning.schedule = Schedule::constant;
   EXPECT_EQ(rates(options), std::vector<double>(12, 0.8));
-  options.schedule = Schedule::step;
-  options.step_epochs = 2;
-  options.step_factor = 0.5;
+  options.learning.schedule = Schedule::step;
+  options.learning.step_epochs = 2;
+  options.learning.step_factor = 0.5;
   const auto stepped = rates(options);
   for (std::size_t s = 0; s < 12; ++s) EXPECT_DOUBLE_EQ(stepped[s], s < 8 ? 0.8 : 0.4) << s;
-  options.schedule = Schedule::cosine;
+  options.learning.schedule = Schedule::cosine;
   const auto cosine = rates(options);
   EXPECT_DOUBLE_EQ(cosine[0], 0.8);
   EXPECT_NEAR(cosine[3], 0.4 * (1 + std::sqrt(0.5)), 1e-12);  // a quarter of the way
@@ -170,16 +170,16 @@ TEST(LearningRate, FollowsItsSchedule) {
 
 TEST(LearningRate, RisesWhileItWarmsUp) {
   TrainOptions options;
-  options.lr = 0.8;
-  options.epochs = 3;
-  options.warmup_epochs = 1;
-  options.schedule = Schedule::cosine;
+  options.learning.lr = 0.8;
+  options.run.epochs = 3;
+  options.learning.warmup_epochs = 1;
+  options.learning.schedule = Schedule::cosine;
   const auto all = rates(options);
   for (std::size_t s = 0; s < 4; ++s) EXPECT_DOUBLE_EQ(all[s], 0.2 * static_cast<double>(s + 1));
   EXPECT_DOUBLE_EQ(all[4], 0.8);
   EXPECT_NEAR(all[8], 0.4, 1e-12);  // half of the 8 steps left
-  options.warmup_epochs = 0.5;
-  options.schedule = Schedule::constant;
+  options.learning.warmup_epochs = 0.5;
+  options.learning.schedule = Schedule::constant;
   const auto half = rates(options);
   EXPECT_DOUBLE_EQ(half[0], 0.4);
   EXPECT_DOUBLE_EQ(half[1], 0.8);
@@ -189,7 +189,7 @@ TEST(LearningRate, RisesWhileItWarmsUp) {
 TEST(Training, SplitsTheRowsIntoThoseToTrainOnAndThoseToValidateWith) {
   const Dataset data = random_data(Kind::floats, 103, 20, 4, 6);
   TrainOptions options = options_for(data);
-  options.validation = 0.25;
+  options.run.validation = 0.25;
   const Training trainer(data, options);
   EXPECT_EQ(trainer.validation_rows().size(), 26u);  // 25.75
   std::set<Index> all(trainer.train_rows().begin(), trainer.train_rows().end());
@@ -198,16 +198,16 @@ TEST(Training, SplitsTheRowsIntoThoseToTrainOnAndThoseToValidateWith) {
   EXPECT_EQ(all.size(), 103u);
   EXPECT_EQ(*all.begin(), 0);
   EXPECT_EQ(*all.rbegin(), 102);
-  options.seed = 2;
+  options.run.seed = 2;
   EXPECT_NE(Training(data, options).validation_rows(), trainer.validation_rows());
-  options.validation = 0;
+  options.run.validation = 0;
   EXPECT_TRUE(Training(data, options).validation_rows().empty());
 }
 
 TEST(Training, ShufflesTheTrainingRowsOfEachEpochAnew) {
   const Dataset data = random_data(Kind::floats, 50, 20, 4, 7);
   TrainOptions options = options_for(data);
-  options.validation = 0.2;
+  options.run.validation = 0.2;
   const Training trainer(data, options);
   const auto first = trainer.shuffled_rows(0), second = trainer.shuffled_rows(1);
   EXPECT_EQ(trainer.shuffled_rows(0), first);
@@ -221,7 +221,7 @@ TEST(Training, ShufflesTheTrainingRowsOfEachEpochAnew) {
 TEST(Training, ScalesByTheRowsItTrainsOnAlone) {
   Dataset data = random_data(Kind::floats, 60, 20, 4, 8);
   TrainOptions options = options_for(data);
-  options.validation = 0.3;
+  options.run.validation = 0.3;
   const Training before(data, options);
   for (const Index row : before.validation_rows())
     std::fill_n(data.train.floats.data() + static_cast<std::size_t>(row) * 20, 20, 1e6f);
@@ -232,10 +232,10 @@ TEST(Training, TakesBatchesLargerThanTheData) {
   for (const bool dense : {false, true}) {
     const Dataset data = random_data(Kind::floats, 37, 20, 4, 9);
     TrainOptions options = options_for(data);
-    options.dense = dense;
-    options.batch = 1000;
-    options.update_every = 1;
-    options.epochs = 4;
+    options.network.dense = dense;
+    options.run.batch = 1000;
+    options.evolution.update_every = 1;
+    options.run.epochs = 4;
     Training trainer(data, options);
     EXPECT_EQ(trainer.steps_per_epoch(), 1);
     for (std::int64_t epoch = 0; epoch < 4; ++epoch) run_epoch(trainer, epoch);
@@ -247,8 +247,8 @@ TEST(Training, WeighsARowOfTheLastPartOfABatchAsItsBatch) {
   // A batch of 3 of the same row gives the step of that row alone.
   const Dataset data = random_data(Kind::floats, 40, 20, 4, 10);
   TrainOptions options = options_for(data);
-  options.evolve = Evolve::none;
-  options.optimizer = Optimizer::sgd;
+  options.evolution.rule = Evolve::none;
+  options.learning.optimizer = Optimizer::sgd;
   Training one(data, options), three(data, options);
   one.step(std::vector<Index>{5});
   three.step(std::vector<Index>{5, 5, 5});
@@ -260,13 +260,13 @@ TEST(Training, WeighsARowOfTheLastPartOfABatchAsItsBatch) {
 TEST(Training, ClipsTheGradientOfAllParametersTogether) {
   const Dataset data = random_data(Kind::floats, 40, 20, 4, 11);
   TrainOptions options = options_for(data);
-  options.evolve = Evolve::none;
-  options.optimizer = Optimizer::sgd;
-  options.schedule = Schedule::constant;
-  options.warmup_epochs = 0;
-  options.lr = 1;
+  options.evolution.rule = Evolve::none;
+  options.learning.optimizer = Optimizer::sgd;
+  options.learning.schedule = Schedule::constant;
+  options.learning.warmup_epochs = 0;
+  options.learning.lr = 1;
   const auto moved = [&](double clip) {
-    options.clip_norm = clip;
+    options.learning.clip_norm = clip;
     Training trainer(data, options);
     const auto before = trainer.state().layers;
     trainer.step(trainer.train_rows());
@@ -288,12 +288,12 @@ TEST(Training, ClipsTheGradientOfAllParametersTogether) {
 TEST(Training, EvolvesWhenItIsTimeAndNoLonger) {
   const Dataset data = random_data(Kind::floats, 80, 20, 4, 12);
   TrainOptions options = options_for(data);
-  options.batch = 8;  // 10 steps an epoch
-  options.epochs = 2;
-  options.update_every = 3;
-  options.stop_evolving = 0.6;  // of 20 steps: 3, 6 and 9, but not 12
+  options.run.batch = 8;  // 10 steps an epoch
+  options.run.epochs = 2;
+  options.evolution.update_every = 3;
+  options.evolution.stop = 0.6;  // of 20 steps: 3, 6 and 9, but not 12
   for (const Evolve method : {Evolve::set, Evolve::rigl}) {
-    options.evolve = method;
+    options.evolution.rule = method;
     Training trainer(data, options);
     for (std::int64_t step = 1; step <= 20; ++step) {
       const auto before = trainer.state().layers[0].pattern;
@@ -310,11 +310,11 @@ TEST(Training, ReachesTheFinalSparsity) {
   for (const double stop : {0.75, 0.72, 1.0}) {
     for (const double last : {0.2, 0.9}) {
       TrainOptions options = options_for(data);
-      options.batch = 8;
-      options.epochs = 4;  // 40 steps
-      options.update_every = 7;
-      options.stop_evolving = stop;
-      options.final_sparsity = last;
+      options.run.batch = 8;
+      options.run.epochs = 4;  // 40 steps
+      options.evolution.update_every = 7;
+      options.evolution.stop = stop;
+      options.evolution.final_sparsity = last;
       Training trainer(data, options);
       for (std::int64_t epoch = 0; epoch < 4; ++epoch) run_epoch(trainer, epoch);
       Offset connections = 0;
@@ -333,18 +333,18 @@ TEST(Training, RefusesDataAndOptionsThatDoNotFit) {
   };
   EXPECT_EQ(complaint(sound), "");
   TrainOptions options = sound;
-  options.network = {21, 20, 4};
+  options.network.neurons = {21, 20, 4};
   EXPECT_EQ(complaint(options), "network 21-20-4 has 21 inputs, but random rows has 20 features");
-  options.network = {20, 20, 5};
+  options.network.neurons = {20, 20, 5};
   EXPECT_EQ(complaint(options), "network 20-20-5 has 5 outputs, but random rows has 4 classes");
-  options.network = {20};
+  options.network.neurons = {20};
   EXPECT_EQ(complaint(options), "a network needs inputs and outputs, such as 20-256-4");
   options = sound;
-  options.distribution = Distribution::densities;
-  options.densities = {0.5, 0.5};
+  options.network.distribution = Distribution::densities;
+  options.network.densities = {0.5, 0.5};
   EXPECT_EQ(complaint(options), "2 densities for the 3 weight matrices of 20-20-15-4");
   options = sound;
-  options.validation = 0.999;
+  options.run.validation = 0.999;
   EXPECT_EQ(complaint(options), "random rows has no rows to train on");
   for (const Index label : {-1, 4}) {
     data.train.label[7] = label;
@@ -375,7 +375,7 @@ TEST(Training, SaysWhatIsNotFiniteAndLeavesTheWeights) {
   for (const bool dense : {false, true}) {
     Dataset data = random_data(Kind::floats, 40, 20, 4, 16);
     TrainOptions options = options_for(data);
-    options.dense = dense;
+    options.network.dense = dense;
     Training trainer(data, options);
     trainer.step(trainer.train_rows());
     data.train.floats[5] = std::numeric_limits<float>::infinity();
@@ -394,9 +394,9 @@ TEST(Training, NoticesAWeightThatIsNotFiniteInAnyLayer) {
     for (const Loss loss : {Loss::cross_entropy, Loss::mse}) {
       for (std::size_t l = 0; l < 3; ++l) {
         TrainOptions options = options_for(data);
-        options.dense = dense;
-        options.loss = loss;
-        options.activation = HiddenActivation::tanh;
+        options.network.dense = dense;
+        options.learning.loss = loss;
+        options.network.activation = HiddenActivation::tanh;
         Training trainer(data, options);
         trainer.state().layers[l].value[0] = kNan;
         const std::string error = error_of([&] { trainer.step(trainer.train_rows()); });

@@ -21,8 +21,8 @@ int main() {
     std::printf("%s\n", error.what());
   }
   auto options = filigree::preset_options("fast");  // evolving, so the dense product is loaded, too
-  options.network = {784, 32, 10};
-  options.epochs = 10;
+  options.network.hidden = {32};
+  options.run.epochs = 10;
   const auto run = filigree::train(filigree::load_data({.source = "digits:600"}), options);
   std::printf("%.0f %%\n", 100 * run.test_accuracy);
   return outputs.size() == 128 && outputs[0] > 0 && run.test_accuracy > 0.3 ? 0 : 1;

@@ -17,22 +17,22 @@ double drop_fraction(const TrainOptions& options, const Moment& moment) {
       moment.last_step > 0
           ? std::min(1.0, static_cast<double>(moment.step) / static_cast<double>(moment.last_step))
           : 1;
-  switch (options.drop_schedule) {
+  switch (options.evolution.drop_schedule) {
     case DropSchedule::cosine:
-      return options.drop_fraction / 2 * (1 + std::cos(std::numbers::pi * done));
+      return options.evolution.drop_fraction / 2 * (1 + std::cos(std::numbers::pi * done));
     case DropSchedule::linear:
-      return options.drop_fraction * (1 - done);
+      return options.evolution.drop_fraction * (1 - done);
     case DropSchedule::constant:
-      return options.drop_fraction;
+      return options.evolution.drop_fraction;
   }
   return 0;
 }
 
 double share_done(const TrainOptions& options, const Moment& moment) {
-  const std::int64_t evolutions = (moment.last_step - 1) / options.update_every;
+  const std::int64_t evolutions = (moment.last_step - 1) / options.evolution.update_every;
   if (evolutions < 1) return 1;
-  return std::min(1.0,
-                  static_cast<double>(moment.step) / static_cast<double>(evolutions * options.update_every));
+  return std::min(1.0, static_cast<double>(moment.step) /
+                           static_cast<double>(evolutions * options.evolution.update_every));
 }
 
 Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
@@ -41,7 +41,8 @@ Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
     all += static_cast<double>(layer.inputs) * layer.outputs;
     first += static_cast<double>(layer.connections);
   }
-  const double last = options.final_sparsity >= 0 ? all * (1 - options.final_sparsity) : first;
+  const double last =
+      options.evolution.final_sparsity >= 0 ? all * (1 - options.evolution.final_sparsity) : first;
   return std::llround(first + (last - first) * share_done(options, moment));
 }
 
@@ -52,36 +53,36 @@ std::size_t least_connections(const std::vector<TrainLayer>& layers, std::size_t
 std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers, const TrainOptions& options,
                                           const Moment& moment) {
   const std::vector<Offset> start = connections_per_layer(options);
-  const double left = options.prune_schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
+  const double left = options.pruning.schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
   // Compared all together, layers keep what the network keeps; each for itself, none keeps more than it has.
   double all_first = 0, all_last = 0;
   for (std::size_t l = 0; l < layers.size(); ++l) {
     all_first += static_cast<double>(start[l]);
-    all_last += static_cast<double>(layers[l].capacity()) * (1 - options.final_sparsity);
+    all_last += static_cast<double>(layers[l].capacity()) * (1 - options.evolution.final_sparsity);
   }
   const double share = std::min(1.0, all_last / all_first);
-  const bool global = options.redistribute == Redistribute::global;
+  const bool global = options.evolution.redistribute == Redistribute::global;
   std::vector<std::size_t> kept;
   double exact = 0;
   std::size_t given = 0, least = 0;  // rounding the running sum keeps the total
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const auto first = static_cast<double>(start[l]);
-    const double last =
-        global ? first * share
-               : std::min(first, static_cast<double>(layers[l].capacity()) * (1 - options.final_sparsity));
+    const double last = global ? first * share
+                               : std::min(first, static_cast<double>(layers[l].capacity()) *
+                                                     (1 - options.evolution.final_sparsity));
     exact += last + (first - last) * left * left * left;
     const auto upto = static_cast<std::size_t>(std::llround(exact));
     kept.push_back(upto - given);
     given = upto;
     least += least_connections(layers, l);
-    if (options.redistribute == Redistribute::layer && kept[l] < least_connections(layers, l))
+    if (options.evolution.redistribute == Redistribute::layer && kept[l] < least_connections(layers, l))
       fail("a final sparsity of {} leaves layer {} ({} to {} neurons) {} connections; {} are the least",
-           options.final_sparsity, l + 1, layers[l].inputs, layers[l].outputs, kept[l],
+           options.evolution.final_sparsity, l + 1, layers[l].inputs, layers[l].outputs, kept[l],
            least_connections(layers, l));
   }
   if (given < least)
-    fail("a final sparsity of {} leaves {} connections; {} are the least", options.final_sparsity, given,
-         least);
+    fail("a final sparsity of {} leaves {} connections; {} are the least", options.evolution.final_sparsity,
+         given, least);
   return kept;
 }
 
@@ -144,13 +145,13 @@ void drop_globally(const std::vector<TrainLayer>& layers, double fraction, std::
 
 Drop shared_out(const std::vector<TrainLayer>& layers, const RuleContext& context, std::vector<Keep>& keep) {
   const TrainOptions& options = context.options;
-  const bool global = options.redistribute == Redistribute::global;
+  const bool global = options.evolution.redistribute == Redistribute::global;
   std::size_t before = 0;
   for (const TrainLayer& layer : layers) before += layer.connections();
   Drop result;
   // Without a sparsity schedule the network stays as large as it is.
   result.wanted =
-      options.final_sparsity >= 0
+      options.evolution.final_sparsity >= 0
           ? static_cast<std::size_t>(std::max<Offset>(1, wanted_connections(options, context.moment)))
           : before;
   result.compares_layers = global;

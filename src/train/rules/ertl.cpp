@@ -42,8 +42,8 @@ void drop_below_threshold(TrainLayer& layer, const TrainOptions& options, Keep& 
   const auto small =
       kept_entries(keep, [&](std::uint32_t e) { return std::fabs(layer.value[e]) < layer.threshold; });
   const double share = static_cast<double>(small.size()) / static_cast<double>(keep.size());
-  layer.threshold *=
-      share > options.threshold_share ? 1 / options.threshold_factor : options.threshold_factor;
+  layer.threshold *= share > options.evolution.threshold_share ? 1 / options.evolution.threshold_factor
+                                                               : options.evolution.threshold_factor;
   drop_smallest(layer, small, keep.size() / 2, keep);
 }
 

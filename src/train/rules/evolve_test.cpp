@@ -28,11 +28,12 @@ TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
         const TrainLayer& layer = setup.layers[l];
         validate(layer.pattern, "layer");
         const Change change(setup.before[l], layer);
-        if (setup.options.redistribute == Redistribute::layer && setup.options.evolve != Evolve::snfs)
+        if (setup.options.evolution.redistribute == Redistribute::layer &&
+            setup.options.evolution.rule != Evolve::snfs)
           RC_ASSERT(layer.connections() == setup.before[l].connections());
         for (const auto& [place, weight] : change.grown) {
           RC_ASSERT(weight.first == 0 && weight.second == 0);
-          if (setup.options.evolve != Evolve::ertl || weight.value == 0) {
+          if (setup.options.evolution.rule != Evolve::ertl || weight.value == 0) {
             RC_ASSERT(weight.value == 0);
           } else {
             const GradientAt g = gradient_at(l, *setup.record, setup.data, place.first, place.second);
@@ -50,7 +51,7 @@ TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
                   transpose(to_csr(layer.pattern, layer.value).view()));
       }
       if (round == 0) RC_ASSERT(evolution.grown == static_cast<Offset>(grown));
-      if (!setup.options.free_lost)
+      if (!setup.options.evolution.free_lost)
         for (std::size_t l = 0; l < setup.layers.size(); ++l)
           RC_ASSERT(setup.layers[l].bias == setup.before[l].bias);
     }
@@ -93,16 +94,16 @@ void assert_largest_grow(const Evolving& setup, const std::vector<Change>& all, 
 TEST(EvolveRigl, DropsTheSmallestWeightsOfALayerAndGrowsTheLargestGradients) {
   EXPECT_TRUE(rc::check([] {
     TrainOptions options = any_options();
-    options.evolve = Evolve::rigl;
-    options.redistribute = Redistribute::layer;
-    options.free_lost = false;
+    options.evolution.rule = Evolve::rigl;
+    options.evolution.redistribute = Redistribute::layer;
+    options.evolution.free_lost = false;
     Evolving setup = any_network(options);
     setup.run(any_moment());
     const auto all = changes(setup);
     for (std::size_t l = 0; l < all.size(); ++l) {
       const bool full = setup.before[l].connections() == setup.before[l].capacity();
       const auto share =
-          std::llround(options.drop_fraction * static_cast<double>(setup.before[l].connections()));
+          std::llround(options.evolution.drop_fraction * static_cast<double>(setup.before[l].connections()));
       RC_ASSERT(static_cast<Offset>(all[l].dropped.size()) == (full ? 0 : share));
       RC_ASSERT(all[l].dropped.empty() || largest(all[l].dropped) <= smallest(all[l].kept));
       assert_largest_grow(setup, all, l, l + 1);
@@ -113,10 +114,10 @@ TEST(EvolveRigl, DropsTheSmallestWeightsOfALayerAndGrowsTheLargestGradients) {
 TEST(EvolveRigl, TakesAllLayersTogetherWhenConnectionsMayMove) {
   EXPECT_TRUE(rc::check([] {
     TrainOptions options = any_options();
-    options.evolve = Evolve::rigl;
-    options.redistribute = Redistribute::global;
-    options.free_lost = false;
-    options.drop_fraction = std::min(options.drop_fraction, 0.3);
+    options.evolution.rule = Evolve::rigl;
+    options.evolution.redistribute = Redistribute::global;
+    options.evolution.free_lost = false;
+    options.evolution.drop_fraction = std::min(options.evolution.drop_fraction, 0.3);
     Evolving setup = any_network(options);
     setup.run(any_moment());
     const auto all = changes(setup);
@@ -134,7 +135,8 @@ TEST(EvolveRigl, TakesAllLayersTogetherWhenConnectionsMayMove) {
       most_dropped = std::max(most_dropped, largest(all[l].dropped));
       least_kept = std::min(least_kept, smallest(all[l].kept));
     }
-    const auto share = std::llround(options.drop_fraction * static_cast<double>(connections(setup.before)));
+    const auto share =
+        std::llround(options.evolution.drop_fraction * static_cast<double>(connections(setup.before)));
     if (!spared) RC_ASSERT(static_cast<Offset>(dropped) == share);
     RC_ASSERT(most_dropped <= least_kept);
     assert_largest_grow(setup, all, 0, all.size());
@@ -143,12 +145,12 @@ TEST(EvolveRigl, TakesAllLayersTogetherWhenConnectionsMayMove) {
 
 TEST(EvolveRigl, LeavesEachLayerATenthWhenConnectionsMayMove) {
   TrainOptions options;
-  options.network = {20, 20, 20, 20};
-  options.sparsity = 0.5;
-  options.redistribute = Redistribute::global;
-  options.free_lost = false;
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = 0.5;
+  options.network.neurons = {20, 20, 20, 20};
+  options.network.sparsity = 0.5;
+  options.evolution.redistribute = Redistribute::global;
+  options.evolution.free_lost = false;
+  options.evolution.drop_schedule = DropSchedule::constant;
+  options.evolution.drop_fraction = 0.5;
   Evolving setup(options, false, 15);
   for (float& value : setup.layers[1].value) value *= 1e-6f;
   setup.run({1, 100, 0.1});
@@ -160,9 +162,9 @@ TEST(EvolveRigl, LeavesEachLayerATenthWhenConnectionsMayMove) {
 TEST(EvolveSet, DropsTheSmallestPositiveAndTheLargestNegativeWeights) {
   EXPECT_TRUE(rc::check([] {
     TrainOptions options = any_options();
-    options.evolve = Evolve::set;
-    options.redistribute = Redistribute::layer;
-    options.free_lost = false;
+    options.evolution.rule = Evolve::set;
+    options.evolution.redistribute = Redistribute::layer;
+    options.evolution.free_lost = false;
     Evolving setup = any_network(options);
     setup.run(any_moment());
     const auto all = changes(setup);
@@ -176,7 +178,8 @@ TEST(EvolveSet, DropsTheSmallestPositiveAndTheLargestNegativeWeights) {
         for (const auto& [place, weight] : change.dropped)
           if ((weight.value > 0) == positive) dropped[place] = weight;
         const auto size = static_cast<double>(kept.size() + dropped.size());
-        RC_ASSERT(static_cast<Offset>(dropped.size()) == std::llround(options.drop_fraction * size));
+        RC_ASSERT(static_cast<Offset>(dropped.size()) ==
+                  std::llround(options.evolution.drop_fraction * size));
         RC_ASSERT(dropped.empty() || largest(dropped) <= smallest(kept));
       }
     }
@@ -185,11 +188,11 @@ TEST(EvolveSet, DropsTheSmallestPositiveAndTheLargestNegativeWeights) {
 
 TEST(EvolveSet, GrowsAnywhere) {
   TrainOptions options;
-  options.network = {30, 30};
-  options.sparsity = 0.8;
-  options.evolve = Evolve::set;
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = 0.5;
+  options.network.neurons = {30, 30};
+  options.network.sparsity = 0.8;
+  options.evolution.rule = Evolve::set;
+  options.evolution.drop_schedule = DropSchedule::constant;
+  options.evolution.drop_fraction = 0.5;
   std::vector<int> times(900, 0);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Evolving setup(options, false, seed);
@@ -204,13 +207,13 @@ TEST(EvolveSet, GrowsAnywhere) {
 
 TEST(EvolveSet, GrowsInProportionToWhatLayersKeptWhenConnectionsMayMove) {
   TrainOptions options;
-  options.network = {40, 40, 40, 10};
-  options.sparsity = 0.8;
-  options.evolve = Evolve::set;
-  options.redistribute = Redistribute::global;
-  options.free_lost = false;
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = 0.4;
+  options.network.neurons = {40, 40, 40, 10};
+  options.network.sparsity = 0.8;
+  options.evolution.rule = Evolve::set;
+  options.evolution.redistribute = Redistribute::global;
+  options.evolution.free_lost = false;
+  options.evolution.drop_schedule = DropSchedule::constant;
+  options.evolution.drop_fraction = 0.4;
   Evolving setup(options, false, 16);
   for (float& value : setup.layers[1].value) value *= 0.1f;  // most of what goes
   setup.run({1, 100, 0.1});
@@ -228,14 +231,14 @@ TEST(EvolveSet, GrowsInProportionToWhatLayersKeptWhenConnectionsMayMove) {
 
 TEST(EvolveErtl, DropsWhatIsBelowTheThresholdAndSteersIt) {
   TrainOptions options;
-  options.evolve = Evolve::ertl;
-  options.network = {40, 30, 10};
-  options.sparsity = 0.5;
-  options.free_lost = false;
-  options.threshold_share = 0.05;
-  options.threshold_factor = 1.25;
+  options.evolution.rule = Evolve::ertl;
+  options.network.neurons = {40, 30, 10};
+  options.network.sparsity = 0.5;
+  options.evolution.free_lost = false;
+  options.evolution.threshold_share = 0.05;
+  options.evolution.threshold_factor = 1.25;
   for (const double threshold : {0.0001, 0.05, 0.2}) {
-    options.threshold = threshold;
+    options.evolution.threshold = threshold;
     Evolving setup(options, false, 3);
     setup.run({10, 100, 0.1});
     const auto all = changes(setup);
@@ -255,11 +258,11 @@ TEST(EvolveErtl, DropsWhatIsBelowTheThresholdAndSteersIt) {
 
 TEST(EvolveErtl, DropsNoMoreThanHalfALayer) {
   TrainOptions options;
-  options.evolve = Evolve::ertl;
-  options.network = {40, 30, 10};
-  options.sparsity = 0.5;
-  options.free_lost = false;
-  options.threshold = 1e9;
+  options.evolution.rule = Evolve::ertl;
+  options.network.neurons = {40, 30, 10};
+  options.network.sparsity = 0.5;
+  options.evolution.free_lost = false;
+  options.evolution.threshold = 1e9;
   Evolving setup(options, false, 4);
   setup.run({10, 100, 0.1});
   for (const Change& change : changes(setup)) {
@@ -270,10 +273,10 @@ TEST(EvolveErtl, DropsNoMoreThanHalfALayer) {
 
 TEST(EvolveErtl, GrowsToTheCostliestNeurons) {
   TrainOptions options;
-  options.evolve = Evolve::ertl;
-  options.network = {40, 30};
-  options.sparsity = 0.9;
-  options.threshold = 0.2;
+  options.evolution.rule = Evolve::ertl;
+  options.network.neurons = {40, 30};
+  options.network.sparsity = 0.9;
+  options.evolution.threshold = 0.2;
   Evolving setup(options, false, 5);
   // Neurons 7 and 11 cost a hundred times as much as the others.
   for (const std::size_t o : {7, 11})
@@ -287,9 +290,9 @@ TEST(EvolveErtl, GrowsToTheCostliestNeurons) {
 
 TEST(DropFraction, FollowsItsSchedule) {
   TrainOptions options;
-  options.drop_fraction = 0.4;
+  options.evolution.drop_fraction = 0.4;
   const auto at = [&](DropSchedule schedule, std::int64_t step) {
-    options.drop_schedule = schedule;
+    options.evolution.drop_schedule = schedule;
     return drop_fraction(options, {step, 80, 0});
   };
   EXPECT_DOUBLE_EQ(at(DropSchedule::constant, 60), 0.4);
@@ -307,12 +310,12 @@ TEST(FinalSparsity, IsReachedByTheLastEvolutionGrowingAndShrinking) {
     for (const Redistribute redistribute : {Redistribute::layer, Redistribute::global}) {
       for (const double last : {0.3, 0.9, 0.0}) {
         TrainOptions options;
-        options.network = {31, 23, 17, 7};
-        options.sparsity = 0.6;
-        options.final_sparsity = last;
-        options.evolve = method;
-        options.redistribute = redistribute;
-        options.update_every = 10;
+        options.network.neurons = {31, 23, 17, 7};
+        options.network.sparsity = 0.6;
+        options.evolution.final_sparsity = last;
+        options.evolution.rule = method;
+        options.evolution.redistribute = redistribute;
+        options.evolution.update_every = 10;
         Evolving setup(options, false, 6);
         const double all = 31 * 23 + 23 * 17 + 17 * 7;
         // The topology stays from step 80 on, so step 70 is the last at which it evolves.
@@ -333,11 +336,11 @@ TEST(FinalSparsity, IsReachedByTheLastEvolutionGrowingAndShrinking) {
 
 TEST(FinalSparsity, StartsFromTheDensitiesThatWereAskedFor) {
   TrainOptions options;
-  options.network = {20, 20, 10};
-  options.distribution = Distribution::densities;
-  options.densities = {0.5, 0.5};  // 300 connections, though `sparsity` is 0.9
-  options.final_sparsity = 0.75;
-  options.update_every = 10;
+  options.network.neurons = {20, 20, 10};
+  options.network.distribution = Distribution::densities;
+  options.network.densities = {0.5, 0.5};  // 300 connections, though `sparsity` is 0.9
+  options.evolution.final_sparsity = 0.75;
+  options.evolution.update_every = 10;
   EXPECT_EQ(wanted_connections(options, {0, 31, 0}), 300);
   EXPECT_EQ(wanted_connections(options, {10, 31, 0}), 250);
   EXPECT_EQ(wanted_connections(options, {30, 31, 0}), 150);
@@ -346,12 +349,12 @@ TEST(FinalSparsity, StartsFromTheDensitiesThatWereAskedFor) {
 TEST(FullLayers, AreLeftAlone) {
   for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl, Evolve::snfs}) {
     TrainOptions options;
-    options.network = {20, 15, 10};
-    options.distribution = Distribution::densities;
-    options.densities = {0.4, 1};
-    options.evolve = method;
-    options.threshold = 0.3;
-    options.drop_schedule = DropSchedule::constant;
+    options.network.neurons = {20, 15, 10};
+    options.network.distribution = Distribution::densities;
+    options.network.densities = {0.4, 1};
+    options.evolution.rule = method;
+    options.evolution.threshold = 0.3;
+    options.evolution.drop_schedule = DropSchedule::constant;
     Evolving setup(options, false, 7);
     setup.run({10, 100, 0.1});
     EXPECT_FALSE(changes(setup)[0].dropped.empty());
@@ -365,10 +368,10 @@ TEST(Evolve, IsTheSameForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   for (const Evolve method : {Evolve::set, Evolve::rigl, Evolve::ertl, Evolve::snfs}) {
     TrainOptions options;
-    options.network = {300, 200, 10};
-    options.sparsity = 0.8;
-    options.evolve = method;
-    options.threshold = 0.05;
+    options.network.neurons = {300, 200, 10};
+    options.network.sparsity = 0.8;
+    options.evolution.rule = method;
+    options.evolution.threshold = 0.05;
     const auto run = [&](int threads) {
       set_threads(threads);
       Evolving setup(options, method == Evolve::rigl, 14);

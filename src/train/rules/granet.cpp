@@ -18,9 +18,11 @@ class GranetRule final : public EvolutionRule {
 
   void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
              const Moment& moment) const override {
-    if (options.final_sparsity <= options.sparsity)
-      fail("granet prunes from sparsity {} to a higher final sparsity, but that is {}", options.sparsity,
-           options.final_sparsity < 0 ? "not given" : fmt::format("{}", options.final_sparsity));
+    if (options.evolution.final_sparsity <= options.network.sparsity)
+      fail("granet prunes from sparsity {} to a higher final sparsity, but that is {}",
+           options.network.sparsity,
+           options.evolution.final_sparsity < 0 ? "not given"
+                                                : fmt::format("{}", options.evolution.final_sparsity));
     kept_connections(layers, global(options), {moment.last_step, moment.last_step, 0});
   }
 
@@ -48,7 +50,7 @@ class GranetRule final : public EvolutionRule {
 
  private:
   static TrainOptions global(TrainOptions options) {
-    options.redistribute = Redistribute::global;
+    options.evolution.redistribute = Redistribute::global;
     return options;
   }
 };

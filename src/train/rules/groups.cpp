@@ -36,11 +36,11 @@ struct Sizes {
 // What a group takes: as its costs say, or as many as its connections are.
 class Costs {
  public:
-  explicit Costs(const TrainOptions& options) : neurons_(options.structure == Structure::neurons) {
-    if (options.connection_cost == 0) return;
-    connection_ = options.connection_cost;
-    neuron_ = options.neuron_cost;
-    input_ = options.input_cost;
+  explicit Costs(const TrainOptions& options) : neurons_(options.pruning.structure == Structure::neurons) {
+    if (options.pruning.connection_cost == 0) return;
+    connection_ = options.pruning.connection_cost;
+    neuron_ = options.pruning.neuron_cost;
+    input_ = options.pruning.input_cost;
   }
   double group(std::size_t connections, std::size_t level) const {
     const double own = !neurons_ ? 0 : level > 0 ? neuron_ : input_;
@@ -50,8 +50,9 @@ class Costs {
     double sum = 0;
     for (const Offset connections : connections_per_layer(options))
       sum += connection_ * static_cast<double>(connections);
-    for (std::size_t l = 1; l < options.network.size(); ++l) sum += neuron_ * options.network[l];
-    return sum + input_ * options.network.front();
+    for (std::size_t l = 1; l < options.network.neurons.size(); ++l)
+      sum += neuron_ * options.network.neurons[l];
+    return sum + input_ * options.network.neurons.front();
   }
 
  private:
@@ -87,9 +88,9 @@ void sort_by_size(const TrainLayer& layer, std::span<std::uint32_t> entries) {
 
 // How many of m may stay at this moment.
 std::size_t allowed_of_m(const TrainOptions& options, const Moment& moment) {
-  const double left = options.prune_schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
-  const double spare = static_cast<double>(options.group_size - options.group_kept);
-  return static_cast<std::size_t>(options.group_kept) +
+  const double left = options.pruning.schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
+  const double spare = static_cast<double>(options.pruning.group_size - options.pruning.group_kept);
+  return static_cast<std::size_t>(options.pruning.group_kept) +
          static_cast<std::size_t>(std::floor(spare * left * left * left));
 }
 
@@ -97,7 +98,7 @@ void keep_n_of_m(const std::vector<TrainLayer>& layers, const TrainOptions& opti
                  std::vector<Keep>& keep) {
   const std::size_t allowed = allowed_of_m(options, moment);
   for (std::size_t l = 0; l < layers.size(); ++l)
-    for_each_stretch(layers[l], static_cast<std::size_t>(options.group_size),
+    for_each_stretch(layers[l], static_cast<std::size_t>(options.pruning.group_size),
                      [&](std::span<std::uint32_t> entries) {
                        sort_by_size(layers[l], entries);
                        for (std::size_t i = allowed; i < entries.size(); ++i) keep[l][entries[i]] = 0;
@@ -152,8 +153,9 @@ void drop_smallest_groups(const std::vector<TrainLayer>& layers, const TrainOpti
   std::size_t connections = 0;
   for (const Keep& k : keep) connections += count_kept(k);
   const auto classes = static_cast<std::size_t>(layers.back().outputs);
-  const auto side = static_cast<std::size_t>(options.group_size);
-  const std::size_t least = options.structure == Structure::blocks ? (classes + side - 1) / side : classes;
+  const auto side = static_cast<std::size_t>(options.pruning.group_size);
+  const std::size_t least =
+      options.pruning.structure == Structure::blocks ? (classes + side - 1) / side : classes;
   for (const std::uint32_t g : order) {
     if (connections <= wanted && sizes.squares[g] > 0) return;
     std::size_t& here = left[grouping.level(g)];
@@ -169,8 +171,8 @@ void drop_smallest_groups(const std::vector<TrainLayer>& layers, const TrainOpti
 }  // namespace
 
 Grouping::Grouping(const std::vector<TrainLayer>& layers, const TrainOptions& options)
-    : neurons_(options.structure == Structure::neurons),
-      size_(static_cast<std::size_t>(options.group_size)),
+    : neurons_(options.pruning.structure == Structure::neurons),
+      size_(static_cast<std::size_t>(options.pruning.group_size)),
       layers_(layers.size()) {
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const auto inputs = static_cast<std::size_t>(layers[l].inputs);
@@ -190,22 +192,23 @@ Grouping::Pair Grouping::of(std::size_t l, std::size_t output, std::size_t input
 }
 
 void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double step) {
-  const double pull = step * options.shrink;
-  if (options.structure == Structure::n_of_m) {
+  const double pull = step * options.pruning.shrink;
+  if (options.pruning.structure == Structure::n_of_m) {
     for (TrainLayer& layer : layers)
-      for_each_stretch(
-          layer, static_cast<std::size_t>(options.group_size), [&](std::span<std::uint32_t> entries) {
-            sort_by_size(layer, entries);
-            for (std::size_t i = static_cast<std::size_t>(options.group_kept); i < entries.size(); ++i) {
-              float& w = layer.value[entries[i]];
-              w = std::copysign(std::max(0.0f, std::fabs(w) - static_cast<float>(pull)), w);
-            }
-          });
+      for_each_stretch(layer, static_cast<std::size_t>(options.pruning.group_size),
+                       [&](std::span<std::uint32_t> entries) {
+                         sort_by_size(layer, entries);
+                         for (std::size_t i = static_cast<std::size_t>(options.pruning.group_kept);
+                              i < entries.size(); ++i) {
+                           float& w = layer.value[entries[i]];
+                           w = std::copysign(std::max(0.0f, std::fabs(w) - static_cast<float>(pull)), w);
+                         }
+                       });
   } else {
     const Grouping grouping(layers, options);
     const Sizes sizes(layers, grouping);
     const Costs costs(options);
-    const double per_cost = step * options.time_weight / costs.network(options);
+    const double per_cost = step * options.pruning.time_weight / costs.network(options);
     std::vector<float> factor(grouping.count(), 1.0f);
     for (std::uint32_t g = 0; g < factor.size(); ++g)
       if (sizes.count[g] > 0) {
@@ -230,7 +233,7 @@ class GroupRule final : public EvolutionRule {
   std::int64_t fewest_changes() const override { return 20; }
   std::int64_t longest_interval() const override { return 100; }
   bool once(const TrainOptions& options) const override {
-    return options.prune_schedule == PruneSchedule::once;
+    return options.pruning.schedule == PruneSchedule::once;
   }
   void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
              const Moment& moment) const override {
@@ -239,7 +242,7 @@ class GroupRule final : public EvolutionRule {
 
   // Several steps' pull at once: finding the groups costs as much as a step of a very sparse network.
   std::int64_t pulls_every(const TrainOptions& options) const override {
-    return options.shrink + options.time_weight > 0 ? 8 : 0;
+    return options.pruning.shrink + options.pruning.time_weight > 0 ? 8 : 0;
   }
   void pull(std::vector<TrainLayer>& layers, const TrainOptions& options, double step) const override {
     shrink_groups(layers, options, step);
@@ -248,7 +251,7 @@ class GroupRule final : public EvolutionRule {
   Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,
             std::vector<Keep>& keep) const override {
     const TrainOptions& options = context.options;
-    if (options.structure == Structure::n_of_m) {
+    if (options.pruning.structure == Structure::n_of_m) {
       keep_n_of_m(layers, options, context.moment, keep);
     } else {
       const std::vector<std::size_t> wanted = kept_connections(layers, options, context.moment);

@@ -17,7 +17,7 @@ namespace {
 
 TrainOptions grouped(Structure structure, std::vector<Index> network, double sparsity, double target) {
   TrainOptions options = pruning(std::move(network), sparsity, target);
-  options.structure = structure;
+  options.pruning.structure = structure;
   return options;
 }
 
@@ -26,7 +26,7 @@ TEST(PruneGroups, TakesWholeNeuronsWithAllTheirConnections) {
     TrainOptions options =
         grouped(Structure::neurons, {*rc::gen::inRange(8, 30), *rc::gen::inRange(8, 30), 15, 4},
                 *rc::gen::element(0.0, 0.3), 0.6);
-    options.seed = *rc::gen::arbitrary<std::uint64_t>();
+    options.run.seed = *rc::gen::arbitrary<std::uint64_t>();
     const std::vector<TrainLayer> before = make_layers(options, *rc::gen::arbitrary<bool>(), 1);
     std::vector<TrainLayer> layers = before;
     evolve(layers, options, kEnd, nullptr, 1);
@@ -55,7 +55,7 @@ TEST(PruneGroups, TakesBlocksWholeAndTheSmallestFirst) {
   using Place = std::pair<std::size_t, std::size_t>;
   for (const Index side : {4, 8, 16}) {
     TrainOptions options = grouped(Structure::blocks, {70, 50, 40}, 0, 0.7);
-    options.group_size = side;
+    options.pruning.group_size = side;
     std::vector<TrainLayer> layers = make_layers(options, false, 1);
     const std::vector<TrainLayer> before = layers;
     evolve(layers, options, kEnd, nullptr, 1);
@@ -91,8 +91,8 @@ TEST(PruneGroups, LeavesNoMoreThanNOfMTheLargest) {
   for (const auto& [n, m] : {std::pair<Index, Index>{2, 4}, {1, 4}, {4, 8}, {3, 7}}) {
     for (const bool sparse : {false, true}) {
       TrainOptions options = grouped(Structure::n_of_m, {45, 32, 10}, 0, -1);
-      options.group_size = m;
-      options.group_kept = n;
+      options.pruning.group_size = m;
+      options.pruning.group_kept = n;
       std::vector<TrainLayer> layers = make_layers(options, sparse, 1);
       const std::vector<TrainLayer> before = layers;
       evolve(layers, options, kEnd, nullptr, 1);
@@ -116,8 +116,8 @@ TEST(PruneGroups, LeavesNoMoreThanNOfMTheLargest) {
 
 TEST(PruneGroups, GoesGraduallyToNOfM) {
   TrainOptions options = grouped(Structure::n_of_m, {64, 32, 10}, 0, -1);
-  options.group_size = 8;
-  options.group_kept = 2;
+  options.pruning.group_size = 8;
+  options.pruning.group_kept = 2;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   std::size_t last = connections(layers);
   for (std::int64_t step = 10; step < 1000; step += 10) {
@@ -132,7 +132,7 @@ TEST(PruneGroups, GoesGraduallyToNOfM) {
 TEST(ShrinkGroups, MultipliesEachGroupByWhatTheGroupLassoSays) {
   // 3-2-2: the hidden neurons are groups of 3 + 2 connections, the inputs of 2.
   TrainOptions options = grouped(Structure::neurons, {3, 2, 2}, 0, 0.5);
-  options.shrink = 2;
+  options.pruning.shrink = 2;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   const std::vector<TrainLayer> before = layers;
   const double pull = 0.2;
@@ -163,9 +163,9 @@ TEST(ShrinkGroups, TakesTheGroupsThatAreNotWorthTheirTime) {
   // One layer of 4 x 4 blocks that differ in size: a block of weights w takes 16 of the network's 64 ns. It
   // stays if half of its squares, 8 w², are more than the step's share of that, 0.1 · 2 · 16 / 64.
   TrainOptions options = grouped(Structure::blocks, {16, 4}, 0, 0.5);
-  options.group_size = 4;
-  options.time_weight = 2;
-  options.connection_cost = 1;
+  options.pruning.group_size = 4;
+  options.pruning.time_weight = 2;
+  options.pruning.connection_cost = 1;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   const std::vector<float> weights = {0.05f, 0.078f, 0.08f, 0.3f};
   for (const Link& link : links(layers[0])) layers[0].value[link.entry] = weights[link.input / 4];
@@ -176,7 +176,7 @@ TEST(ShrinkGroups, TakesTheGroupsThatAreNotWorthTheirTime) {
 
 TEST(PruneGroups, TakesWhatIsZeroEvenBeyondTheTarget) {
   TrainOptions options = grouped(Structure::blocks, {32, 32}, 0, 0.25);
-  options.group_size = 8;
+  options.pruning.group_size = 8;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   for (const Link& link : links(layers[0]))
     if (link.input >= 8) layers[0].value[link.entry] = 0;
@@ -194,9 +194,9 @@ TEST(PruneGroups, ComparesNeuronsByWhatTheyTake) {
   for (const auto& [neuron, input, input_goes] :
        {Case{0, 0, true}, Case{100, 0, false}, Case{100, 200, true}}) {
     TrainOptions options = grouped(Structure::neurons, {4, 4, 2}, 0, 0.15);
-    options.connection_cost = 1;
-    options.neuron_cost = neuron;
-    options.input_cost = input;
+    options.pruning.connection_cost = 1;
+    options.pruning.neuron_cost = neuron;
+    options.pruning.input_cost = input;
     std::vector<TrainLayer> layers = make_layers(options, false, 1);
     for (TrainLayer& layer : layers)
       for (const Link& link : links(layer)) layer.value[link.entry] = 1;

@@ -25,7 +25,7 @@ struct Worth {
 };
 
 std::uint64_t score(const TrainLayer& layer, const TrainOptions& options, std::size_t e, Random& random) {
-  switch (options.prune_by) {
+  switch (options.pruning.by) {
     case PruneBy::magnitude:
       return std::bit_cast<std::uint32_t>(std::fabs(layer.value[e]));
     case PruneBy::taylor:
@@ -38,7 +38,7 @@ std::uint64_t score(const TrainLayer& layer, const TrainOptions& options, std::s
 
 std::vector<Worth> worths(const TrainLayer& layer, std::uint32_t l, const TrainOptions& options,
                           const Moment& moment, const Keep& keep) {
-  Random random = random_stream(options.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
+  Random random = random_stream(options.run.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
   std::vector<Worth> list;
   list.reserve(keep.size());
   for (std::uint32_t e = 0; e < keep.size(); ++e) {
@@ -72,22 +72,23 @@ void mark_pruned(const std::vector<TrainLayer>& layers, const TrainOptions& opti
   std::vector<Worth> all;
   for (std::uint32_t l = 0; l < layers.size(); ++l) {
     std::vector<Worth> list = worths(layers[l], l, options, moment, keep[l]);
-    if (options.redistribute == Redistribute::layer)
+    if (options.evolution.redistribute == Redistribute::layer)
       drop(std::move(list), above(left[l], wanted[l]));
     else
       all.insert(all.end(), list.begin(), list.end());
   }
-  if (options.redistribute == Redistribute::global)
+  if (options.evolution.redistribute == Redistribute::global)
     drop(std::move(all), above(std::accumulate(left.begin(), left.end(), std::size_t{0}),
                                std::accumulate(wanted.begin(), wanted.end(), std::size_t{0})));
 }
 
 void check_pruning(const std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment) {
-  if (options.structure != Structure::n_of_m)
+  if (options.pruning.structure != Structure::n_of_m)
     kept_connections(layers, options, {moment.last_step, moment.last_step, 0});
-  if (options.prune_schedule == PruneSchedule::cubic && (moment.last_step - 1) / options.update_every < 1)
+  if (options.pruning.schedule == PruneSchedule::cubic &&
+      (moment.last_step - 1) / options.evolution.update_every < 1)
     fail("nothing would be pruned: topology updates end with step {}, before the first, which is step {}",
-         moment.last_step - 1, options.update_every);
+         moment.last_step - 1, options.evolution.update_every);
 }
 
 namespace {
@@ -95,12 +96,12 @@ namespace {
 class PruneRule final : public EvolutionRule {
  public:
   RuleNeeds needs(const TrainOptions& options) const override {
-    return options.prune_by == PruneBy::taylor ? RuleNeeds::gradients : RuleNeeds::nothing;
+    return options.pruning.by == PruneBy::taylor ? RuleNeeds::gradients : RuleNeeds::nothing;
   }
   std::int64_t fewest_changes() const override { return 20; }
   std::int64_t longest_interval() const override { return 100; }
   bool once(const TrainOptions& options) const override {
-    return options.prune_schedule == PruneSchedule::once;
+    return options.pruning.schedule == PruneSchedule::once;
   }
   void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
              const Moment& moment) const override {

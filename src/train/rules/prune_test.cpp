@@ -36,8 +36,8 @@ TEST(Prune, FollowsTheCubicScheduleAndEndsAtItsTarget) {
 TEST(Prune, EndsAtItsTargetWhereSomeLayersAreSparserThanThatAlready) {
   // 28-256-256-2 as Erdős and Rényi would: the layers are 37 %, 7 % and 100 % full.
   TrainOptions options = pruning({28, 256, 256, 2}, 0.86, 0.9);
-  options.distribution = Distribution::er;
-  options.prune_schedule = PruneSchedule::once;
+  options.network.distribution = Distribution::er;
+  options.pruning.schedule = PruneSchedule::once;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   evolve(layers, options, kEnd, nullptr, 1);
   EXPECT_NEAR(static_cast<double>(connections(layers)), 0.1 * (28 * 256 + 256 * 256 + 512), 1);
@@ -46,10 +46,10 @@ TEST(Prune, EndsAtItsTargetWhereSomeLayersAreSparserThanThatAlready) {
 TEST(Prune, TakesTheSmallestWeightsWhereverTheyAreAndLeavesTheOthersAsTheyWere) {
   rc::check([] {
     TrainOptions options = pruning({*rc::gen::inRange(5, 30), *rc::gen::inRange(5, 30), 4}, 0.1, 0.7);
-    options.seed = *rc::gen::arbitrary<std::uint64_t>();
-    options.prune_schedule = PruneSchedule::once;
-    options.redistribute = *rc::gen::element(Redistribute::layer, Redistribute::global);
-    options.optimizer = *rc::gen::element(Optimizer::sgd, Optimizer::nesterov, Optimizer::adam);
+    options.run.seed = *rc::gen::arbitrary<std::uint64_t>();
+    options.pruning.schedule = PruneSchedule::once;
+    options.evolution.redistribute = *rc::gen::element(Redistribute::layer, Redistribute::global);
+    options.learning.optimizer = *rc::gen::element(Optimizer::sgd, Optimizer::nesterov, Optimizer::adam);
     std::vector<TrainLayer> layers = make_layers(options, *rc::gen::arbitrary<bool>(), 2);
     for (TrainLayer& layer : layers)
       for (std::size_t e = 0; e < layer.first.size(); ++e) layer.first[e] = 2 * layer.value[e];
@@ -75,18 +75,18 @@ TEST(Prune, TakesTheSmallestWeightsWhereverTheyAreAndLeavesTheOthersAsTheyWere) 
       }
       for (const float was : old)
         if (!std::isnan(was)) gone = std::max(gone, std::fabs(was));
-      if (options.redistribute == Redistribute::layer) RC_ASSERT(gone <= left);
+      if (options.evolution.redistribute == Redistribute::layer) RC_ASSERT(gone <= left);
       if (layers[l].connections() > 4) largest_gone = std::max(largest_gone, gone);
       if (layers[l].connections() > 4) smallest_left = std::min(smallest_left, left);
     }
-    if (options.redistribute == Redistribute::global) RC_ASSERT(largest_gone <= smallest_left);
+    if (options.evolution.redistribute == Redistribute::global) RC_ASSERT(largest_gone <= smallest_left);
   });
 }
 
 TEST(Prune, ByTaylorTakesWhatMattersLeastToTheLoss) {
   TrainOptions options = pruning({10, 8, 4}, 0, 0.5);
-  options.prune_by = PruneBy::taylor;
-  options.prune_schedule = PruneSchedule::once;
+  options.pruning.by = PruneBy::taylor;
+  options.pruning.schedule = PruneSchedule::once;
   std::vector<TrainLayer> layers = make_layers(options, false, 1);
   for (TrainLayer& layer : layers)  // the larger a weight, the less it matters
     for (std::size_t e = 0; e < layer.connections(); ++e)
@@ -102,12 +102,12 @@ TEST(Prune, ByTaylorTakesWhatMattersLeastToTheLoss) {
 
 TEST(Prune, AtRandomFollowsTheSeed) {
   TrainOptions options = pruning({20, 15, 4}, 0, 0.5);
-  options.prune_by = PruneBy::random;
+  options.pruning.by = PruneBy::random;
   const auto pruned = [&](std::uint64_t seed) {
     const std::vector<TrainLayer> start = make_layers(options, false, 1);
     std::vector<TrainLayer> layers = start;
     TrainOptions other = options;
-    other.seed = seed;
+    other.run.seed = seed;
     evolve(layers, other, kEnd, nullptr, 1);
     return layers[0].pattern.column;
   };
@@ -120,8 +120,8 @@ TEST(Prune, RefusesTargetsThatEmptyALayer) {
   const std::vector<TrainLayer> layers = make_layers(options, false, 1);
   EXPECT_EQ(error_of([&] { kept_connections(layers, options, kEnd); }),
             "a final sparsity of 0.99 leaves 4 connections; 8 are the least");
-  options.redistribute = Redistribute::layer;
-  options.final_sparsity = 0.95;
+  options.evolution.redistribute = Redistribute::layer;
+  options.evolution.final_sparsity = 0.95;
   EXPECT_EQ(error_of([&] { kept_connections(layers, options, kEnd); }),
             "a final sparsity of 0.95 leaves layer 2 (15 to 4 neurons) 3 connections; 4 are the least");
 }
@@ -129,12 +129,12 @@ TEST(Prune, RefusesTargetsThatEmptyALayer) {
 // A network with this many full or half-full layers, as a run leaves it.
 Network trained(const Dataset& data, bool dense, Loss loss) {
   TrainOptions options;
-  options.network = {data.train.features, 12, 9, data.classes};
-  options.dense = dense;
-  options.sparsity = 0.5;
-  options.loss = loss;
-  options.epochs = 3;
-  options.batch = 32;
+  options.network.neurons = {data.train.features, 12, 9, data.classes};
+  options.network.dense = dense;
+  options.network.sparsity = 0.5;
+  options.learning.loss = loss;
+  options.run.epochs = 3;
+  options.run.batch = 32;
   return network_of(run_training(data, options, {}, {}).state);
 }
 
@@ -145,11 +145,11 @@ TEST(StartFrom, GivesTheSameNetworkBack) {
         const Dataset data = separable_data(kind, 120, 3, 1);
         const Network network = trained(data, dense, loss);
         TrainOptions options;
-        options.dense = dense;
+        options.network.dense = dense;
         const TrainState state = start_from(network, data, options);
         EXPECT_EQ(copied_layers(network_of(state)), copied_layers(network));
-        EXPECT_EQ(state.options.loss, loss);
-        EXPECT_EQ(state.options.network, (std::vector<Index>{12, 12, 9, 3}));
+        EXPECT_EQ(state.options.learning.loss, loss);
+        EXPECT_EQ(state.options.network.neurons, (std::vector<Index>{12, 12, 9, 3}));
         if (!dense) {
           const std::vector<Offset> counts = connections_per_layer(state.options);
           for (std::size_t l = 0; l < counts.size(); ++l)
@@ -164,17 +164,17 @@ TEST(StartFrom, PrunesAFullNetworkAndResumesBitByBit) {
   const Dataset data = separable_data(Kind::floats, 200, 3, 1);
   const Network network = trained(data, true, Loss::cross_entropy);
   TrainOptions options;
-  options.evolve = Evolve::prune;
-  options.final_sparsity = 0.8;
-  options.redistribute = Redistribute::global;
-  options.update_every = 3;
-  options.epochs = 6;
-  options.batch = 32;
+  options.evolution.rule = Evolve::prune;
+  options.evolution.final_sparsity = 0.8;
+  options.evolution.redistribute = Redistribute::global;
+  options.evolution.update_every = 3;
+  options.run.epochs = 6;
+  options.run.batch = 32;
   for (const PruneBy by : {PruneBy::magnitude, PruneBy::taylor, PruneBy::random}) {
     for (const PruneSchedule schedule : {PruneSchedule::cubic, PruneSchedule::once}) {
       const TestDirectory dir;
-      options.prune_by = by;
-      options.prune_schedule = schedule;
+      options.pruning.by = by;
+      options.pruning.schedule = schedule;
       RunFiles files{dir / "run"};
       std::stop_source stop;
       TrainObserver observer;
@@ -213,7 +213,7 @@ TEST(StartFrom, RefusesWhatCannotBeTrained) {
             "the network's classes have other labels than those of separable rows");
   EXPECT_NE(refusal([](Pieces& m) { m.ports.input_of = {0}; }), "");
   TrainOptions dense;
-  dense.dense = true;
+  dense.network.dense = true;
   EXPECT_EQ(refusal([](Pieces&) {}, dense),
             "layer 1 has 60 of 144 connections, but dense training needs all");
 }

@@ -15,13 +15,13 @@ namespace {
 
 TrainOptions three_layers(Evolve rule) {
   TrainOptions options;
-  options.network = {40, 30, 20, 10};
-  options.sparsity = 0.6;
-  options.distribution = Distribution::uniform;
-  options.evolve = rule;
-  options.free_lost = false;
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = 0.25;
+  options.network.neurons = {40, 30, 20, 10};
+  options.network.sparsity = 0.6;
+  options.network.distribution = Distribution::uniform;
+  options.evolution.rule = rule;
+  options.evolution.free_lost = false;
+  options.evolution.drop_schedule = DropSchedule::constant;
+  options.evolution.drop_fraction = 0.25;
   return options;
 }
 
@@ -65,14 +65,14 @@ TEST(EvolveSnfs, GivesLayersWhatTheirMeanMomentumSays) {
 TEST(EvolveSnfs, NeedsMomentum) {
   const Dataset data = random_data(Kind::floats, 60, 40, 10, 3);
   TrainOptions options = three_layers(Evolve::snfs);
-  options.optimizer = Optimizer::sgd;
+  options.learning.optimizer = Optimizer::sgd;
   EXPECT_NE(error_of([&] { Training(data, options); }).find("sgd has none"), std::string::npos);
 }
 
 TEST(EvolveGranet, PrunesAlongACubicCurveAndRegrowsInEachLayer) {
   TrainOptions options = three_layers(Evolve::granet);
-  options.final_sparsity = 0.9;
-  options.update_every = 10;
+  options.evolution.final_sparsity = 0.9;
+  options.evolution.update_every = 10;
   Evolving setup(options, false, 5);
   Random random(6);
   const double all = 40 * 30 + 30 * 20 + 20 * 10, first = all * 0.4, last = all * 0.1;
@@ -101,7 +101,7 @@ TEST(EvolveGranet, NeedsAHigherSparsityToReach) {
   const Dataset data = random_data(Kind::floats, 60, 40, 10, 3);
   TrainOptions options = three_layers(Evolve::granet);
   EXPECT_NE(error_of([&] { Training(data, options); }).find("not given"), std::string::npos);
-  options.final_sparsity = 0.5;
+  options.evolution.final_sparsity = 0.5;
   EXPECT_NE(error_of([&] { Training(data, options); }).find("that is 0.5"), std::string::npos);
 }
 
@@ -109,14 +109,14 @@ TEST(PublishedRules, LearnAndResumeBitByBit) {
   const Dataset data = separable_data(Kind::floats, 300, 3, 4);
   for (const Evolve rule : {Evolve::snfs, Evolve::granet}) {
     TrainOptions options;
-    options.network = {data.train.features, 30, 20, data.classes};
-    options.sparsity = 0.5;
-    options.evolve = rule;
-    options.final_sparsity = rule == Evolve::granet ? 0.8 : -1;
-    options.growth_batches = 3;
-    options.epochs = 8;
-    options.batch = 32;
-    options.update_every = 5;
+    options.network.neurons = {data.train.features, 30, 20, data.classes};
+    options.network.sparsity = 0.5;
+    options.evolution.rule = rule;
+    options.evolution.final_sparsity = rule == Evolve::granet ? 0.8 : -1;
+    options.evolution.growth_batches = 3;
+    options.run.epochs = 8;
+    options.run.batch = 32;
+    options.evolution.update_every = 5;
     const TrainOutcome whole = run_training(data, options, {}, {});
     EXPECT_GT(whole.test_accuracy, 0.9) << word(rule);
     Training first(data, options);

@@ -5,8 +5,8 @@
 namespace filigree {
 
 const EvolutionRule* rule_of(const TrainOptions& options) {
-  if (options.dense) return nullptr;
-  switch (options.evolve) {
+  if (options.network.dense) return nullptr;
+  switch (options.evolution.rule) {
     case Evolve::none:
       return nullptr;
     case Evolve::set:
@@ -16,7 +16,7 @@ const EvolutionRule* rule_of(const TrainOptions& options) {
     case Evolve::ertl:
       return &ertl_rule();
     case Evolve::prune:
-      return options.structure == Structure::none ? &prune_rule() : &group_rule();
+      return options.pruning.structure == Structure::none ? &prune_rule() : &group_rule();
     case Evolve::snfs:
       return &snfs_rule();
     case Evolve::granet:

@@ -14,7 +14,7 @@ class SetRule final : public EvolutionRule {
   Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,
             std::vector<Keep>& keep) const override {
     const double fraction = drop_fraction(context.options, context.moment);
-    if (context.options.redistribute == Redistribute::global) {
+    if (context.options.evolution.redistribute == Redistribute::global) {
       drop_globally(layers, fraction, keep);
     } else {
       drop_by_layer(layers, keep,

@@ -19,8 +19,8 @@ class SnfsRule final : public EvolutionRule {
   RuleNeeds needs(const TrainOptions&) const override { return RuleNeeds::samples; }
 
   void check(const std::vector<TrainLayer>&, const TrainOptions& options, const Moment&) const override {
-    if (moments_of(options.optimizer) == 0)
-      fail("snfs divides what grows by momentum, but {} has none", word(options.optimizer));
+    if (moments_of(options.learning.optimizer) == 0)
+      fail("snfs divides what grows by momentum, but {} has none", word(options.learning.optimizer));
   }
 
   Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,

@@ -46,9 +46,9 @@ struct Evolving {
   std::optional<Record> record;
 
   Evolving(const TrainOptions& o, bool sparse_inputs, std::uint64_t seed) : options(o) {
-    options.seed = seed;
-    options.optimizer = Optimizer::adam;
-    data = random_rows(Kind::sparse, 50, options.network.front(), 2, seed);
+    options.run.seed = seed;
+    options.learning.optimizer = Optimizer::adam;
+    data = random_rows(Kind::sparse, 50, options.network.neurons.front(), 2, seed);
     layers = make_layers(options, sparse_inputs, kSlices);
     Random random(seed);
     for (TrainLayer& layer : layers)
@@ -59,7 +59,7 @@ struct Evolving {
   }
   Evolution run(const Moment& moment) {
     before = layers;
-    if (options.evolve == Evolve::set) return evolve(layers, options, moment, nullptr, kSlices);
+    if (options.evolution.rule == Evolve::set) return evolve(layers, options, moment, nullptr, kSlices);
     const RecordedGrowth growth(layers, *record, data);
     return evolve(layers, options, moment, &growth, kSlices);
   }
@@ -93,16 +93,16 @@ inline std::vector<Change> changes(const Evolving& setup) {
 
 inline TrainOptions any_options() {
   TrainOptions options;
-  options.network = *rc::gen::container<std::vector<Index>>(static_cast<std::size_t>(*rc::gen::inRange(2, 5)),
-                                                            rc::gen::inRange<Index>(3, 16));
-  options.sparsity = *rc::gen::element(0.0, 0.3, 0.6, 0.8);
-  options.distribution = *rc::gen::element(Distribution::er, Distribution::uniform);
-  options.evolve = *rc::gen::element(Evolve::set, Evolve::rigl, Evolve::ertl, Evolve::snfs);
-  options.redistribute = *rc::gen::element(Redistribute::layer, Redistribute::global);
-  options.free_lost = *rc::gen::arbitrary<bool>();
-  options.drop_schedule = DropSchedule::constant;
-  options.drop_fraction = *rc::gen::element(0.0, 0.1, 0.3, 0.7, 1.0);
-  options.threshold = *rc::gen::element(0.01, 0.3, 10.0);
+  options.network.neurons = *rc::gen::container<std::vector<Index>>(
+      static_cast<std::size_t>(*rc::gen::inRange(2, 5)), rc::gen::inRange<Index>(3, 16));
+  options.network.sparsity = *rc::gen::element(0.0, 0.3, 0.6, 0.8);
+  options.network.distribution = *rc::gen::element(Distribution::er, Distribution::uniform);
+  options.evolution.rule = *rc::gen::element(Evolve::set, Evolve::rigl, Evolve::ertl, Evolve::snfs);
+  options.evolution.redistribute = *rc::gen::element(Redistribute::layer, Redistribute::global);
+  options.evolution.free_lost = *rc::gen::arbitrary<bool>();
+  options.evolution.drop_schedule = DropSchedule::constant;
+  options.evolution.drop_fraction = *rc::gen::element(0.0, 0.1, 0.3, 0.7, 1.0);
+  options.evolution.threshold = *rc::gen::element(0.01, 0.3, 10.0);
   return options;
 }
 

@@ -15,10 +15,8 @@ int main() {
     labels.push_back(x * x + y * y > 0.5f ? 1 : 0);
   }
   const filigree::Data data = filigree::make_data(values, labels, 2);
-  filigree::TrainOptions options;
-  options.network = {2, 64, 64, 2};
-  options.sparsity = 0.8;  // four fifths of the weights never exist
-  const filigree::TrainRun run = filigree::train(data, options);
+  // Four fifths of the weights never exist.
+  const filigree::TrainRun run = filigree::train(data, {.network = {.hidden = {64, 64}, .sparsity = 0.8}});
   filigree::save(run.network, "ring.safetensors");
 
   const filigree::Network network = filigree::load("ring.safetensors");
