@@ -164,6 +164,8 @@ template <typename... Visits>
 struct Visitor : Visits... {
   using Visits::operator()...;
 };
+template <typename... Visits>
+Visitor(Visits...) -> Visitor<Visits...>;
 
 std::string text_of(const Setting& setting, const TrainOptions& options) {
   return std::visit(Visitor{[](const bool* value) -> std::string { return *value ? "true" : "false"; },
