@@ -96,7 +96,7 @@ class Table {
     for (int seed = 1; seed <= options_.seeds; ++seed) {
       observer_.check_stop();
       const Data data = load(c, seed);
-      options.run.seed = static_cast<std::uint64_t>(seed);
+      options.run.seed = seed;
       options.network.neurons = {data.features()};
       options.network.neurons.insert(options.network.neurons.end(), c.hidden.begin(), c.hidden.end());
       options.network.neurons.push_back(data.classes());
@@ -108,17 +108,15 @@ class Table {
       TrainObserver watch;
       watch.stop = observer_.stop;
       watch.step = [&](const StepReport& r) {
-        const auto epochs =
-            static_cast<double>(r.epoch - 1) + static_cast<double>(r.step) / static_cast<double>(r.steps);
-        observer_.report(stage, epochs, static_cast<double>(r.epochs), "epochs");
+        const auto epochs = (r.epoch - 1) + static_cast<double>(r.step) / r.steps;
+        observer_.report(stage, epochs, r.epochs, "epochs");
       };
       const TrainRun run = train(data, options, {}, watch);
       row.accuracy.push_back(run.test_accuracy);
       row.seconds += run.seconds;
       row.connections = run.connections;
     }
-    row.mean = std::accumulate(row.accuracy.begin(), row.accuracy.end(), 0.0) /
-               static_cast<double>(row.accuracy.size());
+    row.mean = std::accumulate(row.accuracy.begin(), row.accuracy.end(), 0.0) / row.accuracy.size();
     rows_.push_back(row);
     if (finished_) finished_(row);
     return row.mean;

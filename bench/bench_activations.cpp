@@ -15,7 +15,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 // Counts zeros of every hidden neuron, panel by panel.
 std::vector<ActivationBench::LayerRow> count_zeros(const Plan::Impl& plan, const DataRows& rows,
@@ -27,16 +27,16 @@ std::vector<ActivationBench::LayerRow> count_zeros(const Plan::Impl& plan, const
   for (Index l = 0; l < plan.layers->layers(); ++l)
     widest = std::max(widest, static_cast<std::size_t>(plan.layers->layer(l)->outputs()));
   Buffer<float> a(widest * kLanes), b(widest * kLanes);
-  const std::size_t panels = static_cast<std::size_t>(rows.rows) / kLanes;
+  const std::size_t panels = rows.rows / kLanes;
   const std::unique_ptr<PanelLoader> loader = loader_of(rows, 0, panels * kLanes, plan)();
   PanelRange range;
   for (std::size_t p = 0; p < panels; ++p) {
     observer.check_stop();
     const float* x = loader->load(p * kLanes, kLanes);
     for (std::size_t l = 0; l < hidden; ++l) {
-      const std::shared_ptr<const PlanLayer> layer = plan.layers->layer(static_cast<Index>(l));
+      const std::shared_ptr<const PlanLayer> layer = plan.layers->layer(l);
       run_panel_layer(*layer, 1.0f, x, a.data(), range);
-      const auto neurons = static_cast<std::size_t>(layer->outputs());
+      const std::size_t neurons = layer->outputs();
       ever[l].resize(neurons);
       for (std::size_t n = 0; n < neurons; ++n) {
         const auto zeros = std::count(a.data() + n * kLanes, a.data() + (n + 1) * kLanes, 0.0f);
@@ -49,11 +49,11 @@ std::vector<ActivationBench::LayerRow> count_zeros(const Plan::Impl& plan, const
     }
   }
   for (std::size_t l = 0; l < hidden; ++l) {
-    const auto all = static_cast<double>(ever[l].size());
-    result[l].neurons = static_cast<Index>(ever[l].size());
-    result[l].zero /= all * static_cast<double>(panels);
-    result[l].idle /= all * static_cast<double>(panels);
-    result[l].never = static_cast<double>(std::ranges::count(ever[l], 0)) / all;
+    const double all = ever[l].size();
+    result[l].neurons = ever[l].size();
+    result[l].zero /= all * panels;
+    result[l].idle /= all * panels;
+    result[l].never = std::ranges::count(ever[l], 0) / all;
   }
   return result;
 }
@@ -80,8 +80,7 @@ ActivationBench bench_activations(const Network& network, const Data& data, int 
     std::vector<double> panel, whole, skip, ratios;
     for (int i = 0; i < repeat; ++i) {
       observer.check_stop();
-      const std::size_t first =
-          static_cast<std::size_t>(i) * count % (static_cast<std::size_t>(rows.rows) - count + 1);
+      const std::size_t first = i * count % (rows.rows - count + 1);
       const MakeLoader loader = loader_of(rows, first, count, ready);
       const auto seconds = [](const auto& call) {
         const double start = seconds_now();
@@ -97,9 +96,9 @@ ActivationBench bench_activations(const Network& network, const Data& data, int 
     bench.rows.push_back({static_cast<Index>(count), median(panel), median(whole), median(skip),
                           median(ratios), slowest, fastest});
   }
-  for (std::size_t r = 0; !ready.adaptive->most_rows(); r = (r + 1) % static_cast<std::size_t>(rows.rows))
+  for (std::size_t r = 0; !ready.adaptive->most_rows(); r = (r + 1) % rows.rows)
     ready.run(1, loader_of(rows, r, 1, ready), observer);
-  bench.break_even = static_cast<Index>(*ready.adaptive->most_rows());
+  bench.break_even = *ready.adaptive->most_rows();
   return bench;
 }
 

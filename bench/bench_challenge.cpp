@@ -108,14 +108,14 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
             observer));
   }
   for (BenchRow& row : bench.rows)
-    row.rate = static_cast<double>(bench.inputs) * static_cast<double>(bench.connections) / row.seconds;
+    row.rate = static_cast<double>(bench.inputs) * bench.connections / row.seconds;
   // Without an official list all must agree with the engine that was checked against the reference.
   const std::vector<Index>& compiled = answers.back();
   const Verification verification =
       verify_categories(data, compiled, bench.connections, Check::automatic, observer);
-  bench.categories = static_cast<Offset>(compiled.size());
+  bench.categories = compiled.size();
   bench.verified = verification.verified;
-  bench.mismatches = static_cast<Offset>(verification.mismatches.size());
+  bench.mismatches = verification.mismatches.size();
   for (std::size_t i = 0; i < answers.size(); ++i)
     bench.rows[i].right = verification.mismatches.empty() && answers[i] == compiled;
   bench.peak_memory_bytes = peak_memory_bytes();

@@ -54,8 +54,8 @@ class Contest {
     add("dense", 0, place_ / "dense" / "model.safetensors", dense.test_accuracy, dense.seconds, 0);
     pruned(dense.network, "fssl", options_.target);
     // As many weights as fssl left, which may be fewer than it was asked for.
-    const double same = 1 - static_cast<double>(contestants_.back().row.weights) /
-                                static_cast<double>(contestants_.front().row.weights);
+    const double same =
+        1 - static_cast<double>(contestants_.back().row.weights) / contestants_.front().row.weights;
     const std::size_t magnitude = pruned(dense.network, "magnitude", same);
     for (const char* method : {"taylor", "random", "neurons", "blocks"})
       contestants_[pruned(dense.network, method, same)].rival = magnitude;
@@ -134,12 +134,11 @@ class Contest {
     const Dataset& dataset = data_.impl().dataset;
     const DataRows& rows = dataset.test.rows > 0 ? dataset.test : dataset.train;
     for (std::size_t size = 0; size < std::size(kRows); ++size) {
-      const auto count = static_cast<std::size_t>(std::min(kRows[size], rows.rows));
+      const std::size_t count = std::min(kRows[size], rows.rows);
       for (int turn = -1; turn < kTurns; ++turn)  // the first warms up
         for (Contestant& one : contestants_) {
           observer_.check_stop();
-          const std::size_t first =
-              static_cast<std::size_t>(turn + 1) * count % (static_cast<std::size_t>(rows.rows) - count + 1);
+          const std::size_t first = (turn + 1) * count % (rows.rows - count + 1);
           const MakeLoader loader = loader_of(rows, first, count, one.plan->impl());
           const double seconds = warm_seconds([&] { one.plan->impl().run(count, loader, {}); });
           if (turn >= 0) one.times[size].push_back(seconds);

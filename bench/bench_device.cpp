@@ -57,25 +57,25 @@ double predict(const GpuFigures& gpu, const std::vector<LayerWork>& layers, doub
 // Rows are left behind every four layers: until then those that died are computed with.
 std::vector<LayerWork> plain_work(const std::vector<Offset>& live, const ChallengeData& data,
                                   Offset connections) {
-  const auto layers = static_cast<std::size_t>(data.network.layers());
+  const std::size_t layers = data.network.layers();
   std::vector<LayerWork> work;
   double rows = data.images.rows;
-  const double each = static_cast<double>(connections) / static_cast<double>(layers);
+  const double each = static_cast<double>(connections) / layers;
   const double neurons = data.network.inputs();
   for (std::size_t l = 0; l < layers; ++l) {
     work.push_back({rows, each, neurons, neurons, 2 * each + 8 * neurons});
-    if (l % 4 == 3) rows = static_cast<double>(live[l]);
+    if (l % 4 == 3) rows = live[l];
   }
   return work;
 }
 
 std::vector<LayerWork> compiled_work(const PlanSource& plan, const RunResult& run) {
   std::vector<LayerWork> work;
-  const auto ended = static_cast<double>(run.live.size());
+  const double ended = run.live.size();
   for (Index l = 0; l < plan.layers(); ++l) {
     const auto layer = plan.layer(l);
-    const auto computed = static_cast<double>(run.distinct_rows[static_cast<std::size_t>(l)]);
-    const auto nnz = static_cast<double>(layer->weights.nnz);
+    const double computed = run.distinct_rows[l];
+    const double nnz = layer->weights.nnz;
     // Rows that survive the first layers go through them once more (see infer/categories.h).
     work.push_back({l < 8 ? computed + ended : computed, nnz, static_cast<double>(layer->inputs()),
                     static_cast<double>(layer->outputs()), 6 * nnz + 8.0 * layer->outputs()});
@@ -132,7 +132,7 @@ DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& obse
   const double start = seconds_now();
   const RunResult truth = find_categories(compiled.plan, data.images, run_options, quiet).run;
   bench.cpu_seconds = seconds_now() - start;
-  bench.categories = static_cast<Offset>(truth.live.size());
+  bench.categories = truth.live.size();
   const auto input_bytes =
       static_cast<double>(data.images.nnz()) * (data.images.binary() ? 2 : 6) + 8.0 * data.images.rows;
   const auto plain = plain_work(truth.live_rows, data, compiled.connections);
@@ -169,9 +169,8 @@ DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& obse
       }
       const auto [fastest, slowest] = std::ranges::minmax(seconds);
       const double middle = median(seconds);
-      bench.rows.push_back(
-          {kind.name, middle, fastest, slowest,
-           static_cast<double>(bench.inputs) * static_cast<double>(compiled.connections) / middle, right});
+      bench.rows.push_back({kind.name, middle, fastest, slowest,
+                            static_cast<double>(bench.inputs) * compiled.connections / middle, right});
       bench.right = bench.right && right;
     } catch (const Cancelled&) {
       throw;

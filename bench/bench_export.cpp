@@ -54,7 +54,7 @@ std::vector<float> rows_for(const std::optional<Data>& data, std::size_t rows, s
     fail("the network has {} inputs, but {} has {} features", width, dataset.name, from.features);
   if (from.sparse()) fail("programs read dense rows, those of {} are sparse", dataset.name);
   for (std::size_t r = 0; r < rows; ++r) {
-    const std::size_t row = r % static_cast<std::size_t>(from.rows);
+    const std::size_t row = r % from.rows;
     for (std::size_t i = 0; i < width; ++i)
       values[r * width + i] =
           from.bytes.empty() ? from.floats[row * width + i] : static_cast<float>(from.bytes[row * width + i]);
@@ -101,7 +101,7 @@ ExportBench bench_export(const Network& network, const std::optional<Data>& data
     std::vector<double> library, own, ratios;
     for (int i = 0; i < repeat; ++i) {
       observer.check_stop();
-      const std::size_t first = static_cast<std::size_t>(i) * batch % kRows;
+      const std::size_t first = i * batch % kRows;
       const auto part = std::span<const float>(rows).subspan(first * width, batch * width);
       const double begin = seconds_now();
       const std::vector<float> result = plan.run(part);

@@ -26,12 +26,12 @@ CsrMatrix random_layer(Index neurons, Index fan_in, bool uniform) {
   Random random(static_cast<std::uint64_t>(neurons), static_cast<std::uint64_t>(fan_in));
   CsrMatrix w;
   w.rows = w.cols = neurons;
-  std::vector<Index> pool(static_cast<std::size_t>(neurons));
+  std::vector<Index> pool(neurons);
   std::iota(pool.begin(), pool.end(), 0);
   for (Index r = 0; r < neurons; ++r) {
     for (std::size_t i = 0; i < static_cast<std::size_t>(fan_in); ++i)
       std::swap(pool[i], pool[i + random.below(pool.size() - i)]);
-    const auto first = static_cast<std::ptrdiff_t>(w.column.size());
+    const std::ptrdiff_t first = w.column.size();
     w.column.insert(w.column.end(), pool.begin(), pool.begin() + fan_in);
     std::sort(w.column.begin() + first, w.column.end());
     for (Index e = 0; e < fan_in; ++e)
@@ -46,14 +46,14 @@ CsrMatrix block_layer(Index neurons, Index side, double kept) {
   Random random(static_cast<std::uint64_t>(neurons), static_cast<std::uint64_t>(side));
   CsrMatrix w;
   w.rows = w.cols = neurons;
-  std::vector<std::uint8_t> there(static_cast<std::size_t>((neurons + side - 1) / side));
+  std::vector<std::uint8_t> there((neurons + side - 1) / side);
   for (Index r = 0; r < neurons; ++r) {
     if (r % side == 0) {
       for (std::uint8_t& t : there) t = random.uniform() < kept;
       there[random.below(there.size())] = 1;
     }
     for (Index c = 0; c < neurons; ++c) {
-      if (!there[static_cast<std::size_t>(c / side)]) continue;
+      if (!there[c / side]) continue;
       w.column.push_back(c);
       w.value.push_back(static_cast<float>(random.normal()));
     }
@@ -70,11 +70,11 @@ using Yardstick = std::function<double()>;
 KernelRow time_panel(std::string name, const CsrMatrix& w, int repeat, const Yardstick& dense,
                      std::vector<double>& dense_rates) {
   const PackedMatrix packed = pack(w.view());
-  Buffer<float> x(static_cast<std::size_t>(w.cols) * static_cast<std::size_t>(kPanelRows));
-  Buffer<float> y(static_cast<std::size_t>(w.rows) * static_cast<std::size_t>(kPanelRows));
+  Buffer<float> x(static_cast<std::size_t>(w.cols) * kPanelRows);
+  Buffer<float> y(static_cast<std::size_t>(w.rows) * kPanelRows);
   Random random(7);
   for (float& v : x) v = static_cast<float>(random.uniform());
-  const std::vector<float> bias(static_cast<std::size_t>(w.rows), -0.3f);
+  const std::vector<float> bias(w.rows, -0.3f);
   PanelRange range;
   const double work = static_cast<double>(packed.nnz) * kPanelRows;
   const int rounds = std::max(1, static_cast<int>(4e8 / work));
@@ -111,7 +111,7 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
   double done = 0;
   for (const Index n : options.neurons) {
     observer.check_stop();
-    observer.report("kernels", done++, static_cast<double>(options.neurons.size()), "sizes");
+    observer.report("kernels", done++, options.neurons.size(), "sizes");
     const auto add = [&](const char* kind, const CsrMatrix& w) {
       const auto name = fmt::format("{}/n={},k={}", kind, n, options.fan_in);
       bench.rows.push_back(time_panel(name, w, options.repeat, dense, dense_rates));

@@ -38,9 +38,9 @@ class DenseInference {
   }
 
   std::vector<float> run(std::span<const std::uint8_t> inputs) const {
-    const auto features = static_cast<std::size_t>(layers_.front().inputs);
+    const std::size_t features = layers_.front().inputs;
     const std::size_t rows = inputs.size() / features;
-    const auto classes = static_cast<std::size_t>(layers_.back().outputs);
+    const std::size_t classes = layers_.back().outputs;
     std::vector<float> result(rows * classes);
     const std::size_t chunks = (rows + kChunk - 1) / kChunk;
     parallel_for(chunks, 1, [&](std::size_t first, std::size_t last) {
@@ -61,7 +61,7 @@ class DenseInference {
     std::vector<Index> which(std::min(kChunk, rows - first));
     std::iota(which.begin(), which.end(), static_cast<Index>(first));
     load_panel(inputs, static_cast<std::size_t>(layers_.front().inputs), which, {}, kChunk, from.data());
-    constexpr auto kWidth = static_cast<long>(kChunk);
+    constexpr long kWidth = kChunk;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       const TrainLayer& layer = layers_[l];
       gemm(layer.outputs, kWidth, layer.inputs, {layer.value.data(), layer.inputs, false},
@@ -76,7 +76,7 @@ class DenseInference {
       }
       std::swap(from, to);
     }
-    const auto classes = static_cast<std::size_t>(layers_.back().outputs);
+    const std::size_t classes = layers_.back().outputs;
     for (std::size_t b = 0; b < which.size(); ++b)
       for (std::size_t c = 0; c < classes; ++c) result[(first + b) * classes + c] = from[c * kChunk + b];
   }
@@ -110,8 +110,7 @@ Dataset random_images(Index rows, Index features, Index classes) {
   data.classes = classes;
   data.train.rows = rows;
   data.train.features = data.test.features = features;
-  data.train.bytes =
-      Buffer<std::uint8_t>(static_cast<std::size_t>(rows) * static_cast<std::size_t>(features));
+  data.train.bytes = Buffer<std::uint8_t>(static_cast<std::size_t>(rows) * features);
   Random random(1);
   for (std::uint8_t& byte : data.train.bytes) byte = static_cast<std::uint8_t>(random.next());
   for (Index r = 0; r < rows; ++r) data.train.label.push_back(r % classes);
@@ -138,7 +137,7 @@ class TimedSteps {
   }
 
   double time(int steps) {  // seconds a step
-    const auto batch = static_cast<std::size_t>(trainer_.state().options.run.batch);
+    const std::size_t batch = trainer_.state().options.run.batch;
     const double started = seconds_now();
     for (int s = 0; s < steps; ++s) {
       if ((next_ + 1) * batch > rows_.size()) next_ = 0;
@@ -231,8 +230,8 @@ void bench_steps(const TrainingBenchOptions& options, const Observer& observer, 
   for (std::size_t p = 0; p < sparse.size(); ++p)
     bench.rows.push_back(
         make_row("step", options.sparsities[p], sparse[p]->connections(), seconds[p], dense_seconds));
-  bench.dense_step_fma_rate = 512.0 * (3.0 * static_cast<double>(dense.connections()) - 784.0 * 256) /
-                              (median(std::move(dense_seconds)));
+  bench.dense_step_fma_rate =
+      512.0 * (3.0 * dense.connections() - 784.0 * 256) / (median(std::move(dense_seconds)));
 }
 
 void bench_threads(const TrainingBenchOptions& options, TrainingBench& bench) {
@@ -295,7 +294,7 @@ void bench_wide(const TrainingBenchOptions& options, const Observer& observer, T
   };
   for (const Wide& wide : {Wide{{4096, 4096, 4096, 10}, 0.99, 512}, Wide{{65536, 65536, 10}, 0.999, 64}}) {
     observer.check_stop();
-    observer.report("wide layers", static_cast<double>(bench.wide_rows.size()), 2);
+    observer.report("wide layers", bench.wide_rows.size(), 2);
     const Dataset data = random_images(2 * wide.batch, wide.network.front(), 10);
     TrainOptions o = step_options(wide.network, wide.sparsity, false);
     o.network.distribution = Distribution::uniform;
@@ -342,7 +341,7 @@ TrainingBench bench_training(const TrainingBenchOptions& options, const Observer
   bench.simd = simd_name();
   bench.threads = threads();
   DenseGemm yardstick(1024, threads());
-  std::vector<double> rates(static_cast<std::size_t>(options.repeat));
+  std::vector<double> rates(options.repeat);
   for (double& rate : rates) rate = yardstick.fma_rate();
   bench.dense_fma_rate = median(std::move(rates));
   bench_inference(options, observer, bench);

@@ -10,7 +10,7 @@
 namespace filigree {
 
 DenseGemm::DenseGemm(Index n, int threads) : n_(n), threads_(threads) {
-  const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  const auto size = static_cast<std::size_t>(n) * n;
   a_ = Buffer<float>(size);
   b_ = Buffer<float>(size);
   c_ = Buffer<float>(size);
@@ -22,7 +22,7 @@ DenseGemm::DenseGemm(Index n, int threads) : n_(n), threads_(threads) {
 double DenseGemm::fma_rate() {
   const auto part = [&](int share, int shares) {
     const Index begin = n_ * share / shares, end = n_ * (share + 1) / shares;
-    const auto first = static_cast<std::size_t>(begin) * static_cast<std::size_t>(n_);
+    const auto first = static_cast<std::size_t>(begin) * n_;
     gemm(end - begin, n_, n_, {a_.data() + first, n_}, {b_.data(), n_}, 0.0f, c_.data() + first, n_);
   };
   const double start = seconds_now();
@@ -32,7 +32,7 @@ double DenseGemm::fma_rate() {
     parallel_workers([&](int worker) { part(worker, threads_); });
   }
   const double seconds = seconds_now() - start;
-  return static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_) / seconds;
+  return static_cast<double>(n_) * n_ * n_ / seconds;
 }
 
 }  // namespace filigree

@@ -15,9 +15,9 @@ class EigenPeer final : public ChallengePeer {
  public:
   EigenPeer(const LayerSource& network, const InputRows& inputs) : y0_(inputs.rows, inputs.cols) {
     std::vector<Eigen::Triplet<float>> entries;
-    entries.reserve(static_cast<std::size_t>(inputs.nnz()));
+    entries.reserve(inputs.nnz());
     for (Index r = 0; r < inputs.rows; ++r) {
-      auto at = static_cast<std::size_t>(inputs.row_begin[static_cast<std::size_t>(r)]);
+      std::size_t at = inputs.row_begin[r];
       for (const std::uint16_t c : inputs.row_columns(r)) {
         entries.emplace_back(r, c, inputs.binary() ? 1.0f : inputs.value[at]);
         ++at;

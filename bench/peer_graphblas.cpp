@@ -77,30 +77,29 @@ class GraphBlasPeer final : public ChallengePeer {
 
  private:
   GrB_Matrix make_inputs(const InputRows& inputs) const {
-    const auto entries = static_cast<std::size_t>(inputs.nnz());
+    const std::size_t entries = inputs.nnz();
     std::vector<GrB_Index> row(entries), column(entries);
     std::vector<float> value(entries, 1.0f);
     std::size_t at = 0;
     for (Index r = 0; r < inputs.rows; ++r)
       for (const std::uint16_t c : inputs.row_columns(r)) {
         if (!inputs.binary()) value[at] = inputs.value[at];
-        row[at] = static_cast<GrB_Index>(r);
+        row[at] = r;
         column[at++] = c;
       }
     return build(inputs_, neurons_, row, column, value);
   }
 
   static GrB_Matrix make_weights(const Layer& layer) {
-    const auto entries = static_cast<std::size_t>(layer.weights.nnz());
+    const std::size_t entries = layer.weights.nnz();
     std::vector<GrB_Index> row(entries), column(entries);
     for (Index j = 0; j < layer.outputs(); ++j)
-      for (auto e = static_cast<std::size_t>(layer.weights.row_begin[static_cast<std::size_t>(j)]);
+      for (std::size_t e = layer.weights.row_begin[j];
            e < static_cast<std::size_t>(layer.weights.row_begin[static_cast<std::size_t>(j) + 1]); ++e) {
-        row[e] = static_cast<GrB_Index>(layer.weights.column[e]);  // Y·W: W is inputs × outputs
-        column[e] = static_cast<GrB_Index>(j);
+        row[e] = layer.weights.column[e];  // Y·W: W is inputs × outputs
+        column[e] = j;
       }
-    return build(static_cast<GrB_Index>(layer.inputs()), static_cast<GrB_Index>(layer.outputs()), row, column,
-                 layer.weights.value);
+    return build(layer.inputs(), layer.outputs(), row, column, layer.weights.value);
   }
 
   static GrB_Matrix build(GrB_Index rows, GrB_Index cols, const std::vector<GrB_Index>& row,

@@ -99,12 +99,10 @@ void print_bench(const TrainingBench& bench, bool curve) {
   fmt::print("\nmemory of a 512×512 layer (weights, gradient, momentum)\n{:<10} {:>12} {:>12} {:>9} {:>24}\n",
              "sparsity", "dense", "sparse", "smaller", "with the passes' copies");
   for (const MemoryRow& row : bench.memory_rows) {
-    const auto dense = static_cast<double>(row.dense_bytes);
+    const double dense = row.dense_bytes;
     fmt::print("{:<10} {:>12} {:>12} {:>8.1f}× {:>23.1f}×\n", sparsity_text(row.sparsity),
-               with_commas(static_cast<std::int64_t>(row.dense_bytes)),
-               with_commas(static_cast<std::int64_t>(row.parameter_bytes)),
-               dense / static_cast<double>(row.parameter_bytes),
-               dense / static_cast<double>(row.parameter_bytes + row.workspace_bytes));
+               with_commas(row.dense_bytes), with_commas(row.parameter_bytes), dense / row.parameter_bytes,
+               dense / (row.parameter_bytes + row.workspace_bytes));
   }
   if (!bench.thread_rows.empty()) fmt::print("\n");
   for (const ThreadRow& row : bench.thread_rows)

@@ -326,7 +326,7 @@ std::string short_rate(double per_second) {
 
 std::string short_bytes(std::uint64_t bytes) {
   constexpr double kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
-  const auto size = static_cast<double>(bytes);
+  const double size = bytes;
   if (size >= kGiB) return fmt::format("{:.2f} GiB", size / kGiB);
   return size >= kMiB ? fmt::format("{:.1f} MiB", size / kMiB) : fmt::format("{:.1f} KiB", size / kKiB);
 }
@@ -370,7 +370,7 @@ void print_result(const Common& common, const ChallengeResult& r) {
                  : fmt::format("compiled to {} connections, {}", with_commas(r.compiled_connections),
                                threads_text(r.threads)));
   if (r.device != "cpu") print_line(common, "device", r.device);
-  print_line(common, "categories", with_commas(static_cast<std::int64_t>(r.categories.size())));
+  print_line(common, "categories", with_commas(r.categories.size()));
   if (r.settled_rows > 0)
     print_line(common, "", fmt::format("{} rows settled in the plain order of summation", r.settled_rows));
   if (r.verified == "official") {

@@ -35,13 +35,12 @@ int run_compile(CompileArguments& arguments, const Context& context) {
                       {"neurons_removed", pass.neurons_removed},
                       {"connections_removed", pass.connections_removed}});
   }
-  print_line(
-      arguments.common, "connections",
-      fmt::format("{} → {} ({:.2f} %)", with_commas(result.connections_before),
-                  with_commas(result.connections_after),
-                  result.connections_before == 0 ? 100.0
-                                                 : 100.0 * static_cast<double>(result.connections_after) /
-                                                       static_cast<double>(result.connections_before)));
+  print_line(arguments.common, "connections",
+             fmt::format("{} → {} ({:.2f} %)", with_commas(result.connections_before),
+                         with_commas(result.connections_after),
+                         result.connections_before == 0
+                             ? 100.0
+                             : 100.0 * result.connections_after / result.connections_before));
   if (!network.exits().empty())
     print_line(arguments.common, "exits", "are left out: a compiled network takes every row to its end");
   if (!arguments.out.empty()) {

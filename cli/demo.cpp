@@ -46,9 +46,7 @@ nlohmann::json run_training(const Common& common, const Context& context) {
   const Data data = load_data(source, observer);
   TrainObserver watch;
   watch.stop = context.stop;
-  watch.step = [&](const StepReport& r) {
-    observer.report("training", static_cast<double>(r.epoch - 1), static_cast<double>(r.epochs), "epochs");
-  };
+  watch.step = [&](const StepReport& r) { observer.report("training", r.epoch - 1, r.epochs, "epochs"); };
   RunDirectory nowhere;
   nowhere.test_every_epoch = true;  // for the curve
   const TrainRun trained = train(data, options, nowhere, watch);
@@ -94,8 +92,7 @@ int run_demo(Common& common, const Context& context) {
     for (const ChallengeResult& r : found)
       fmt::print("{:<10} {:>14} {:>12} {:>20} {:>12}\n", r.engine == Engine::plain ? "plain" : "compiled",
                  with_commas(r.compiled_connections), short_seconds(r.seconds),
-                 short_rate(r.rate) + "connections/s",
-                 with_commas(static_cast<std::int64_t>(r.categories.size())));
+                 short_rate(r.rate) + "connections/s", with_commas(r.categories.size()));
     fmt::print("\n");
     print_line(common, "answers", same ? "the same from both engines" : "DIFFERENT between the engines");
     print_line(

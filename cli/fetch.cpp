@@ -31,10 +31,9 @@ int run_fetch(FetchArguments& arguments, const Context& context) {
   }
   nlohmann::json files = nlohmann::json::array();
   for (const FetchedFile& file : result.files) {
-    print_line(
-        arguments.common, file.already_there ? "there" : "fetched",
-        fmt::format("{}{}: {} bytes", file.path.string(), file.already_there ? " is already there" : "",
-                    with_commas(static_cast<std::int64_t>(file.bytes))));
+    print_line(arguments.common, file.already_there ? "there" : "fetched",
+               fmt::format("{}{}: {} bytes", file.path.string(),
+                           file.already_there ? " is already there" : "", with_commas(file.bytes)));
     print_line(arguments.common, "", "checked by " + file.checked);
     files.push_back({{"path", file.path.string()},
                      {"bytes", file.bytes},

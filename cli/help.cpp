@@ -67,8 +67,7 @@ void append_record(CLI::App& app, const std::vector<std::string>& fields) {
 
 // Columns a text takes: characters, not bytes.
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
 // `text` in lines of `width` columns, each but the first indented.
@@ -293,7 +292,7 @@ std::vector<OptionHelp> option_helps(const CLI::App& command) {
 }
 
 std::string help_text(const CLI::App& command, int width_asked) {
-  const auto width = static_cast<std::size_t>(width_asked);
+  const std::size_t width = width_asked;
   const std::size_t at = width >= 70 ? 26 : 10;
   std::string text = wrapped(sentence(command.get_description()), 0, width) + "\n";
   text += "\nUsage: " + wrapped(usage(command), 7, width) + "\n";

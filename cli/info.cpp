@@ -123,7 +123,7 @@ int run_info(InfoArguments& arguments, const Context& context) {
                "connections", "fan-in", "distinct", "weights", "activation");
     const Index shown = arguments.all ? network.layers() : std::min(network.layers(), kShownLayers);
     for (Index l = 0; l < shown; ++l) {
-      const LayerInfo& layer = infos[static_cast<std::size_t>(l)];
+      const LayerInfo& layer = infos[l];
       const std::string fan_in = layer.smallest_fan_in == layer.largest_fan_in
                                      ? std::to_string(layer.largest_fan_in)
                                      : fmt::format("{}–{}", layer.smallest_fan_in, layer.largest_fan_in);

@@ -25,7 +25,7 @@ int terminal_width() {
 
 std::string duration(double seconds) {
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);
-  const auto whole = static_cast<long>(seconds);
+  const long whole = seconds;
   return fmt::format("{}:{:02} min", whole / 60, whole % 60);
 }
 
@@ -37,7 +37,7 @@ std::string short_count(double x) {
 
 std::string bar_line(const std::string& left, double share, const std::vector<std::string>& facts,
                      int columns) {
-  const auto width = static_cast<std::size_t>(std::max(1, columns - 1));
+  const std::size_t width = std::max(1, columns - 1);
   std::string tail;
   for (const std::string& fact : facts) {
     if (left.size() + tail.size() + fact.size() + 2 > width) break;
@@ -47,7 +47,7 @@ std::string bar_line(const std::string& left, double share, const std::vector<st
   const std::size_t used = left.size() + tail.size() + 3;
   if (used + 8 <= width) {
     const std::size_t cells = std::min<std::size_t>(40, width - used);
-    const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
+    const std::size_t full = share * cells;
     bar = " [" + std::string(full, '#') + std::string(cells - full, '.') + "]";
   }
   return "\r\x1b[K" + (left + bar + tail).substr(0, width);

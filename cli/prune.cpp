@@ -58,14 +58,11 @@ void print_table(const Common& common, const PruneRun& run) {
   const Footprint &a = run.before, &b = run.after;
   print_row(common, "", "before", "after", "");
   print_row(common, "parameters", with_commas(a.parameters), with_commas(b.parameters),
-            fmt::format("{:.2f} % less",
-                        100 - 100.0 * static_cast<double>(b.parameters) / static_cast<double>(a.parameters)));
+            fmt::format("{:.2f} % less", 100 - 100.0 * b.parameters / a.parameters));
   print_row(common, "file", short_bytes(run.bytes_before), short_bytes(run.bytes_after),
-            times(static_cast<double>(run.bytes_before), static_cast<double>(run.bytes_after), "smaller",
-                  "larger"));
-  print_row(
-      common, "memory", short_bytes(a.memory_bytes), short_bytes(b.memory_bytes),
-      times(static_cast<double>(a.memory_bytes), static_cast<double>(b.memory_bytes), "smaller", "larger"));
+            times(run.bytes_before, run.bytes_after, "smaller", "larger"));
+  print_row(common, "memory", short_bytes(a.memory_bytes), short_bytes(b.memory_bytes),
+            times(a.memory_bytes, b.memory_bytes, "smaller", "larger"));
   if (!std::isnan(a.accuracy))
     print_row(common, "accuracy", fmt::format("{:.2f} %", 100 * a.accuracy),
               fmt::format("{:.2f} %", 100 * b.accuracy),

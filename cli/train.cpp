@@ -163,10 +163,9 @@ std::string presets_text() {
 void note_idle_settings(const TrainOptions& options, const Data& data) {
   if (options.network.dense || options.evolution.rule == Evolve::none || options.evolution.update_every == 0)
     return;
-  const auto rows =
-      static_cast<std::int64_t>(static_cast<double>(data.train_rows()) * (1 - options.run.validation));
+  const auto rows = static_cast<std::int64_t>(data.train_rows() * (1 - options.run.validation));
   const std::int64_t steps = (rows + options.run.batch - 1) / options.run.batch * options.run.epochs;
-  const auto evolving = static_cast<std::int64_t>(options.evolution.stop * static_cast<double>(steps));
+  const std::int64_t evolving = options.evolution.stop * steps;
   if (options.evolution.update_every < evolving || options.evolution.rule == Evolve::prune)
     return;  // pruning refuses by itself
   complain(fmt::format(

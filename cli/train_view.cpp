@@ -50,7 +50,7 @@ void TrainView::show(const StepReport& step) {
   if (time - shown_at_ < (terminal_ ? kBarInterval : kLineInterval)) return;
   shown_at_ = time;
   const std::string left = fmt::format("epoch {}/{}", step.epoch, step.epochs);
-  const double share = step.steps > 0 ? static_cast<double>(step.step) / static_cast<double>(step.steps) : 0;
+  const double share = step.steps > 0 ? static_cast<double>(step.step) / step.steps : 0;
   // The most important first: a narrow terminal drops the last ones.
   const std::vector<std::string> facts = {fmt::format("loss {:.3f}", step.loss),
                                           fmt::format("acc {:.1f} %", 100 * step.accuracy),

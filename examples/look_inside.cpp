@@ -43,6 +43,6 @@ int main() {
       filigree::predict(filigree::compile(filigree::load("small.safetensors")),
                         {.rows = 1, .columns = 4, .bytes = {}, .floats = {30, 10, 0, 0}});
   std::printf("class %d, probability %.3f\n", predictions.label(predictions.best[0]),
-              predictions.values[static_cast<std::size_t>(predictions.best[0])]);
+              predictions.values[predictions.best[0]]);
   return predictions.label(predictions.best[0]) == 8 ? 0 : 1;
 }

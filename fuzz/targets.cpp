@@ -98,7 +98,7 @@ void csv(std::span<const std::byte> bytes) try {
   check_labels(table.labels);
   check_finite(table.value);
   require(table.features >= 1, "a row has features");
-  require(table.value.size() == table.labels.value.size() * static_cast<std::size_t>(table.features),
+  require(table.value.size() == table.labels.value.size() * table.features,
           "as many values as rows and features");
   require(table.header.empty() || table.header.size() == static_cast<std::size_t>(table.features) + 1,
           "a header names every column");
@@ -115,8 +115,8 @@ void libsvm(std::span<const std::byte> bytes) try {
               table.column.size() == table.value.size(),
           "arrays agree");
   for (std::size_t row = 0; row + 1 < table.row_begin.size(); ++row) {
-    const auto begin = static_cast<std::size_t>(table.row_begin[row]);
-    const auto end = static_cast<std::size_t>(table.row_begin[row + 1]);
+    const std::size_t begin = table.row_begin[row];
+    const std::size_t end = table.row_begin[row + 1];
     require(sound_row(std::span(table.column).subspan(begin, end - begin), table.features),
             "columns ascend within range");
   }

@@ -72,7 +72,7 @@ struct Job {
 void load_run_save(const std::string& model, const Data&, const std::filesystem::path& work) {
   const Network network = load(model);
   const Plan plan = compile(network);
-  const std::vector<float> rows(static_cast<std::size_t>(40 * network.inputs()), 0.5f);
+  const std::vector<float> rows(40 * network.inputs(), 0.5f);
   (void)plan.run(std::span<const float>(rows));
   save(compile_network(network).network, work / "out.safetensors");
 }

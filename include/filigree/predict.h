@@ -40,9 +40,7 @@ struct Predictions {
   std::vector<Index> best;               // per row the largest output, the first of equals; -1 if one is NaN
   std::vector<Index> class_labels = {};  // what the training data called each output; empty: 0, 1, …
 
-  Index label(Index output) const {
-    return class_labels.empty() ? output : class_labels[static_cast<std::size_t>(output)];
-  }
+  Index label(Index output) const { return class_labels.empty() ? output : class_labels[output]; }
 };
 
 struct PredictOptions {

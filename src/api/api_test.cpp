@@ -25,7 +25,7 @@ namespace {
 
 // One input row with these values.
 InputRows one_row_of(const std::vector<float>& values) {
-  return full_rows(static_cast<Index>(values.size()), values);
+  return full_rows(values.size(), values);
 }
 
 std::size_t live_rows(Engine engine, const Network& network, const InputRows& inputs, bool filter = true) {
@@ -110,7 +110,7 @@ TEST(Engines, AgreeOnRandomNetworksOfAllKinds) {
       CsrMatrix w = random_csr(next, width, *rc::gen::element(0.2, 0.5, 1.0), random.next());
       for (float& v : w.value)
         v = static_cast<float>(random.below(4) + 1) / 4 * (monotone || random.below(3) > 0 ? 1.0f : -1.0f);
-      std::vector<float> bias(static_cast<std::size_t>(next));
+      std::vector<float> bias(next);
       for (float& b : bias)
         b = (monotone               ? -1.0f
              : random.below(4) == 0 ? 1.0f
@@ -121,7 +121,7 @@ TEST(Engines, AgreeOnRandomNetworksOfAllKinds) {
       width = next;
     }
     const Network network = in_memory(std::move(layers));
-    std::vector<float> values(static_cast<std::size_t>(inputs_width));
+    std::vector<float> values(inputs_width);
     for (float& v : values) v = static_cast<float>(random.below(3));
     const InputRows inputs = one_row_of(values);
     const std::size_t plain = live_rows(Engine::plain, network, inputs);
@@ -190,8 +190,7 @@ TEST(Plan, FindsEachInputInItsPlaceWhetherFewOrManyAreUnread) {
         {{last + 1, 1, {0, 6}, {0, 1, 3, 4, 5, last}, {1, 2, 3, 4, 5, 6}, {0.5f}, Activation::identity}}));
     std::vector<float> inputs(static_cast<std::size_t>(last) + 1, 1000.0f);
     const std::vector<Index> read{0, 1, 3, 4, 5, last};
-    for (std::size_t i = 0; i < read.size(); ++i)
-      inputs[static_cast<std::size_t>(read[i])] = static_cast<float>(i + 1);
+    for (std::size_t i = 0; i < read.size(); ++i) inputs[read[i]] = static_cast<float>(i + 1);
     EXPECT_EQ(plan.run(inputs), std::vector<float>{91.5f}) << last;
   }
 }
@@ -328,8 +327,7 @@ TEST(Plan, TakesSparseRows) {
   std::vector<float> value;
   for (std::size_t r = 0; r < Rowwise::kRows; ++r) {
     for (Index c = 0; c < Rowwise::kInputs; ++c)
-      if (const float v = given.values[r * std::size_t{Rowwise::kInputs} + static_cast<std::size_t>(c)];
-          v != 0) {
+      if (const float v = given.values[r * std::size_t{Rowwise::kInputs} + c]; v != 0) {
         column.push_back(c);
         value.push_back(v);
       }

@@ -42,8 +42,8 @@ int run(const filigree_plan* plan, const T* inputs, std::size_t rows, float* out
   return guarded(-1, [&] {
     if (plan == nullptr || (rows > 0 && (inputs == nullptr || outputs == nullptr)))
       throw std::invalid_argument("a null pointer in the place of a plan, inputs or outputs");
-    const auto columns = static_cast<std::size_t>(plan->plan.inputs());
-    const auto width = static_cast<std::size_t>(plan->plan.outputs());
+    const std::size_t columns = plan->plan.inputs();
+    const std::size_t width = plan->plan.outputs();
     if (rows > std::numeric_limits<std::size_t>::max() / sizeof(float) / (columns + width + 1))
       throw std::invalid_argument("more rows than any memory holds");
     plan->plan.run(filigree::Rows(std::span(inputs, rows * columns), plan->plan.inputs()),

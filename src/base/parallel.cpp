@@ -95,7 +95,7 @@ class ThreadPool {
  public:
   explicit ThreadPool(const Session::State& session) : session_(session) {
     const int threads = session.threads;
-    workers_.reserve(static_cast<std::size_t>(threads - 1));
+    workers_.reserve(threads - 1);
     open_.reserve(16);
     try {
       for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });

@@ -34,8 +34,8 @@ TEST(ParallelWorkers, CallsEachWorkerOnce) {
   for (const int count : {1, 2, 5}) {
     set_threads(count);
     EXPECT_EQ(threads(), count);
-    std::vector<int> calls(static_cast<std::size_t>(count), 0);
-    parallel_workers([&](int worker) { ++calls[static_cast<std::size_t>(worker)]; });
+    std::vector<int> calls(count, 0);
+    parallel_workers([&](int worker) { ++calls[worker]; });
     EXPECT_EQ(calls, std::vector<int>(static_cast<std::size_t>(count), 1));
   }
   set_threads(0);

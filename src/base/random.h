@@ -44,7 +44,7 @@ class Random {
       if (x >= limit) return x % bound;
     }
   }
-  double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }  // [0, 1)
+  double uniform() { return (next() >> 11) * 0x1.0p-53; }  // [0, 1)
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   double normal() {  // Box-Muller, one value a call: simple and stateless
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));

@@ -24,7 +24,7 @@ std::size_t whole_rows(std::span<const T> values, std::size_t columns, std::size
 
 std::size_t checked(Index columns) {
   if (columns < 0) throw std::invalid_argument(fmt::format("{} columns", columns));
-  return static_cast<std::size_t>(columns);
+  return columns;
 }
 
 }  // namespace

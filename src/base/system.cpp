@@ -28,8 +28,7 @@ std::uint64_t peak_memory_bytes() {
 }
 
 std::uint64_t physical_memory_bytes() {
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
 }
 
 std::uint64_t memory_limit_or_usual(std::uint64_t limit) {

@@ -25,11 +25,11 @@ CsrMatrix select(const CsrMatrix& m, const std::vector<char>& keep_row, const st
   out.cols = cols;
   const CsrView view = m.view();
   for (Index r = 0; r < m.rows; ++r) {
-    if (!keep_row[static_cast<std::size_t>(r)]) continue;
+    if (!keep_row[r]) continue;
     const auto columns = view.row_columns(r);
     const auto values = view.row_values(r);
     for (std::size_t e = 0; e < columns.size(); ++e) {
-      const Index to = place[static_cast<std::size_t>(columns[e])];
+      const Index to = place[columns[e]];
       if (to < 0) continue;
       out.column.push_back(to);
       out.value.push_back(values[e]);
@@ -51,7 +51,7 @@ std::vector<Index> renumber(const std::vector<char>& keep, Index& count) {
 
 void compose(std::vector<Index>& map, const std::vector<Index>& then) {
   for (Index& to : map)
-    if (to >= 0) to = then[static_cast<std::size_t>(to)];
+    if (to >= 0) to = then[to];
 }
 
 // The maps of a network that was compiled before, followed by those of this compilation.
@@ -61,7 +61,7 @@ PortMap compose(const PortMap& outer, PortMap inner) {
   compose(both.input_of, inner.input_of);
   for (std::size_t o = 0; o < both.output_of.size(); ++o) {
     if (both.output_of[o] < 0) continue;
-    const auto at = static_cast<std::size_t>(both.output_of[o]);
+    const std::size_t at = both.output_of[o];
     both.output_constant[o] = inner.output_constant[at];
     both.output_of[o] = inner.output_of[at];
   }
@@ -86,10 +86,8 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
       facts.nonnegative = facts.nonnegative && v >= 0;
       sum += v;
     }
-    const double least =
-        sum * static_cast<double>(input_cap) * (1 - (static_cast<double>(values.size()) + 4) * kRounding);
-    saturates = saturates && least + static_cast<double>(layer.bias[static_cast<std::size_t>(r)]) >
-                                 static_cast<double>(layer.activation.cap) * (1 + 4 * kRounding);
+    const double least = sum * input_cap * (1 - (static_cast<double>(values.size()) + 4) * kRounding);
+    saturates = saturates && least + layer.bias[r] > layer.activation.cap * (1 + 4 * kRounding);
   }
   facts.saturation_stays = saturates && facts.nonnegative;
   return facts;
@@ -105,18 +103,17 @@ class Streaming {
 
   Compiled operator()(const Network& network) {
     const Index layers = source_.layers();
-    const auto batch = static_cast<Index>(4 * threads());  // layers in memory at a time
+    const Index batch = 4 * threads();  // layers in memory at a time
     for (Index l = 0; l < layers; l += batch) {
       observer_.check_stop();
       observer_.report("compile", l, layers, "layers");
-      step(l, static_cast<std::size_t>(std::min(batch, layers - l)));
+      step(l, std::min(batch, layers - l));
     }
     observer_.report("compile", layers, layers, "layers");
     const Offset removed = before_ - zeros_ - connections_of(layers_);
     Network::Parts parts = network.parts();
     parts.exits.clear();
-    PortMap ports{std::vector<Index>(static_cast<std::size_t>(source_.inputs())), sweep_.neuron(),
-                  sweep_.constant()};
+    PortMap ports{std::vector<Index>(source_.inputs()), sweep_.neuron(), sweep_.constant()};
     std::iota(ports.input_of.begin(), ports.input_of.end(), 0);
     parts.ports = compose(network.parts().ports, std::move(ports));
     return {Network(parts.with(std::move(layers_), network.describe() + ", compiled")),
@@ -135,7 +132,7 @@ class Streaming {
     std::vector<LayerFacts> facts(count);
     // Small networks are compiled sooner than threads start.
     original[0] = source_.layer(l);
-    const std::size_t grain = task_items(count, count * static_cast<std::size_t>(original[0]->weights.nnz()));
+    const std::size_t grain = task_items(count, count * original[0]->weights.nnz());
     parallel_for(count, grain, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         if (i > 0) original[i] = source_.layer(l + static_cast<Index>(i));
@@ -196,14 +193,14 @@ PassResult drop_unread_neurons(const Network& network) {
   std::vector<LayerPointer> layers = all_layers(network);
   Network::Parts parts = network.parts();
   CompilePass report{"drop unread neurons", 0, connections_of(layers)};
-  std::vector<char> keep(static_cast<std::size_t>(layers.back()->outputs()), 1);
+  std::vector<char> keep(layers.back()->outputs(), 1);
   for (std::size_t l = layers.size(); l-- > 0;) {
     const Layer& layer = *layers[l];
     const CsrView w = layer.weights.view();
-    std::vector<char> read(static_cast<std::size_t>(layer.inputs()), 0);
+    std::vector<char> read(layer.inputs(), 0);
     for (Index r = 0; r < layer.outputs(); ++r)
-      if (keep[static_cast<std::size_t>(r)])
-        for (const Index c : w.row_columns(r)) read[static_cast<std::size_t>(c)] = 1;
+      if (keep[r])
+        for (const Index c : w.row_columns(r)) read[c] = 1;
     const bool all_kept = std::ranges::all_of(keep, [](char k) { return k != 0; });
     const bool all_read = std::ranges::all_of(read, [](char k) { return k != 0; });
     if (!all_kept || !all_read) {
@@ -231,15 +228,13 @@ PassResult merge_alike_inputs(const Network& network) {
   // A column of the first layer as a row of a layer without biases: equal rows are alike inputs.
   Layer columns;
   columns.weights = transpose(first.weights.view());
-  columns.bias.assign(static_cast<std::size_t>(columns.outputs()), 0.0f);
+  columns.bias.assign(columns.outputs(), 0.0f);
   const DistinctRows distinct = find_distinct_rows(columns);
-  const std::vector<char> all_rows(static_cast<std::size_t>(first.outputs()), 1);
-  std::vector<Index> place(static_cast<std::size_t>(first.inputs()), -1);
-  for (std::size_t kind = 0; kind < distinct.first.size(); ++kind)
-    place[static_cast<std::size_t>(distinct.first[kind])] = static_cast<Index>(kind);
+  const std::vector<char> all_rows(first.outputs(), 1);
+  std::vector<Index> place(first.inputs(), -1);
+  for (std::size_t kind = 0; kind < distinct.first.size(); ++kind) place[distinct.first[kind]] = kind;
   compose(parts.ports.input_of, distinct.kind_of);
-  Layer fewer{select(first.weights, all_rows, place, static_cast<Index>(distinct.first.size())), first.bias,
-              first.activation};
+  Layer fewer{select(first.weights, all_rows, place, distinct.first.size()), first.bias, first.activation};
   report.neurons_removed -= fewer.inputs();
   report.connections_removed -= fewer.weights.nnz();
   layers.front() = std::make_shared<const Layer>(std::move(fewer));

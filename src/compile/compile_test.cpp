@@ -22,7 +22,7 @@ Layer make_layer(CsrMatrix weights, std::vector<float> bias, float cap = kNoCap)
 
 InputRows dense_inputs(Index rows, Index cols, std::uint64_t seed) {
   Random random(seed);
-  std::vector<float> values(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols));
+  std::vector<float> values(static_cast<std::size_t>(rows) * cols);
   for (float& v : values) v = static_cast<float>(random.uniform(0, 2));
   return full_rows(cols, values);
 }
@@ -56,10 +56,8 @@ InputRows map_inputs(const InputRows& inputs, const CompiledLayers& compiled) {
   std::ranges::fill(mapped.value, 0.0f);
   for (Index r = 0; r < inputs.rows; ++r)
     for (Index c = 0; c < inputs.cols; ++c) {
-      const Index to = compiled.input_of[static_cast<std::size_t>(c)];
-      if (to >= 0)
-        mapped.value[static_cast<std::size_t>(r * mapped.cols + to)] +=
-            inputs.value[static_cast<std::size_t>(r * inputs.cols + c)];
+      const Index to = compiled.input_of[c];
+      if (to >= 0) mapped.value[r * mapped.cols + to] += inputs.value[r * inputs.cols + c];
     }
   return mapped;
 }
@@ -75,14 +73,13 @@ double largest_difference(const std::vector<Layer>& layers, CompiledLayers& comp
   for (const Layer& layer : compiled.layers) runs = runs && layer.outputs() > 0 && layer.inputs() > 0;
   if (runs) found = reference_outputs(MemoryLayers(compiled.layers), map_inputs(inputs, compiled), rows, {});
   const auto outputs = compiled.output_of.size();
-  const auto inner = static_cast<std::size_t>(compiled.layers.back().outputs());
+  const std::size_t inner = compiled.layers.back().outputs();
   double largest = 0;
   for (std::size_t r = 0; r < rows.size(); ++r)
     for (std::size_t o = 0; o < outputs; ++o) {
       const Index at = compiled.output_of[o];
       if (at >= 0 && !runs) return 1e30;
-      const double value =
-          at < 0 ? double{compiled.output_constant[o]} : found[r * inner + static_cast<std::size_t>(at)];
+      const double value = at < 0 ? double{compiled.output_constant[o]} : found[r * inner + at];
       largest = std::max(largest, std::abs(value - expected[r * outputs + o]) / (1 + std::abs(value)));
     }
   return largest;
@@ -199,7 +196,7 @@ TEST(Compile, KeepsTheOutputsOfAnyNetwork) {
       // Few distinct values make duplicates, cancellation and constants likely.
       Random random(*rc::gen::arbitrary<std::uint64_t>());
       for (float& v : w.value) v = random.below(3) == 0 ? -1.0f : 1.0f;
-      std::vector<float> bias(static_cast<std::size_t>(next));
+      std::vector<float> bias(next);
       for (float& b : bias) b = static_cast<float>(random.below(3)) - 1;
       layers.push_back(make_layer(std::move(w), std::move(bias), random.below(2) == 0 ? 3.0f : kNoCap));
       layers.back().activation.kind = static_cast<Activation>(random.below(kActivationNames.size()));

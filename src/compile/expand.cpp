@@ -12,23 +12,23 @@ namespace {
 CsrMatrix expand_inputs(const CsrMatrix& weights, const std::vector<Index>& input_of) {
   CsrMatrix wide;
   wide.rows = weights.rows;
-  wide.cols = static_cast<Index>(input_of.size());
+  wide.cols = input_of.size();
   const CsrView w = weights.view();
-  std::vector<float> row(static_cast<std::size_t>(weights.cols));
+  std::vector<float> row(weights.cols);
   std::vector<std::uint8_t> there(row.size());
   for (Index r = 0; r < w.rows; ++r) {
     const auto columns = w.row_columns(r);
     for (std::size_t e = 0; e < columns.size(); ++e) {
-      row[static_cast<std::size_t>(columns[e])] = w.row_values(r)[e];
-      there[static_cast<std::size_t>(columns[e])] = 1;
+      row[columns[e]] = w.row_values(r)[e];
+      there[columns[e]] = 1;
     }
     for (std::size_t i = 0; i < input_of.size(); ++i) {
-      if (input_of[i] < 0 || there[static_cast<std::size_t>(input_of[i])] == 0) continue;
+      if (input_of[i] < 0 || there[input_of[i]] == 0) continue;
       wide.column.push_back(static_cast<Index>(i));
-      wide.value.push_back(row[static_cast<std::size_t>(input_of[i])]);
+      wide.value.push_back(row[input_of[i]]);
     }
     wide.row_begin.push_back(wide.nnz());
-    for (const Index c : columns) there[static_cast<std::size_t>(c)] = 0;
+    for (const Index c : columns) there[c] = 0;
   }
   return wide;
 }
@@ -38,7 +38,7 @@ Layer expand_outputs(const Layer& last, const PortMap& ports) {
   wide.weights = {};
   wide.bias.clear();
   wide.weights.cols = last.inputs();
-  wide.weights.rows = static_cast<Index>(ports.output_of.size());
+  wide.weights.rows = ports.output_of.size();
   for (std::size_t o = 0; o < ports.output_of.size(); ++o) {
     const Index neuron = ports.output_of[o];
     if (neuron >= 0) {
@@ -46,7 +46,7 @@ Layer expand_outputs(const Layer& last, const PortMap& ports) {
       const auto values = last.weights.view().row_values(neuron);
       wide.weights.column.insert(wide.weights.column.end(), columns.begin(), columns.end());
       wide.weights.value.insert(wide.weights.value.end(), values.begin(), values.end());
-      wide.bias.push_back(last.bias[static_cast<std::size_t>(neuron)]);
+      wide.bias.push_back(last.bias[neuron]);
     } else {
       wide.bias.push_back(last.activation.inverse(ports.output_constant[o]));
     }

@@ -22,7 +22,7 @@ std::vector<Layer> random_layers(std::uint64_t seed, Activation last) {
   std::vector<Layer> layers;
   Index inputs = 6;
   for (const Index outputs : {8, 7, 5}) {
-    Layer layer{random_csr(outputs, inputs, 0.3, seed + static_cast<std::uint64_t>(outputs)), {}};
+    Layer layer{random_csr(outputs, inputs, 0.3, seed + outputs), {}};
     for (float& v : layer.weights.value) v = random.uniform() < 0.5 ? 1.0f : v;  // some inputs are read alike
     for (Index r = 0; r < outputs; ++r) layer.bias.push_back(static_cast<float>(random.uniform(-1, 1)));
     layers.push_back(std::move(layer));

@@ -50,15 +50,15 @@ bool folds_into_weights(const InputScaling& scaling, std::size_t inputs) {
 
 void fold_scaling(const InputScaling& scaling, Layer& first) {
   for (Index r = 0; r < first.outputs(); ++r) {
-    double bias = first.bias[static_cast<std::size_t>(r)];
-    for (auto e = static_cast<std::size_t>(first.weights.row_begin[static_cast<std::size_t>(r)]);
+    double bias = first.bias[r];
+    for (std::size_t e = first.weights.row_begin[r];
          e < static_cast<std::size_t>(first.weights.row_begin[static_cast<std::size_t>(r) + 1]); ++e) {
-      const auto c = static_cast<std::size_t>(first.weights.column[e]);
+      const std::size_t c = first.weights.column[e];
       const double scaled = double{first.weights.value[e]} * scaling.scale_of(c);
       bias -= scaled * scaling.mean_of(c);
       first.weights.value[e] = static_cast<float>(scaled);
     }
-    first.bias[static_cast<std::size_t>(r)] = static_cast<float>(bias);
+    first.bias[r] = static_cast<float>(bias);
   }
 }
 
@@ -112,7 +112,7 @@ std::string sum_text(const Layer& layer, Index r) {
   const auto columns = layer.weights.view().row_columns(r);
   const auto values = layer.weights.view().row_values(r);
   const std::size_t chains = columns.size() > 32 ? 4 : columns.size() > 8 ? 2 : 1;
-  std::string sum = literal(layer.bias[static_cast<std::size_t>(r)]);
+  std::string sum = literal(layer.bias[r]);
   for (std::size_t chain = 0; chain < chains; ++chain) {
     if (chain > 0) sum += " + (";
     for (std::size_t e = chain; e < columns.size(); e += chains)
@@ -126,7 +126,7 @@ std::string sum_text(const Layer& layer, Index r) {
 void write_straight(std::string& code, const Layer& layer, std::size_t l) {
   std::size_t parts = 0;
   for (Index r = 0; r < layer.outputs(); ++r) {
-    if (static_cast<std::size_t>(r) % kStatements == 0)
+    if (r % kStatements == 0)
       fmt::format_to(Out(code), "{}APART void layer{}_{}(const float* x, float* y) {{\n", r == 0 ? "" : "}\n",
                      l, parts++);
     fmt::format_to(Out(code), "  y[{}] = {};\n", r, activated(layer, sum_text(layer, r)));
@@ -139,23 +139,22 @@ void write_straight(std::string& code, const Layer& layer, std::size_t l) {
 
 void write_by_input(std::string& code, const Layer& layer, std::size_t l, CodeForm form) {
   const CsrMatrix by_input = transpose(layer.weights.view());
-  const auto inputs = static_cast<std::size_t>(layer.inputs());
-  const auto outputs = static_cast<std::size_t>(layer.outputs());
+  const std::size_t inputs = layer.inputs();
+  const std::size_t outputs = layer.outputs();
   write_floats(code, fmt::format("bias{}", l), layer.bias);
   std::string inner;
   if (form == CodeForm::matrix) {
     std::vector<float> all(inputs * outputs, 0.0f);
     for (std::size_t i = 0; i < inputs; ++i)
-      for (std::size_t e = 0; e < by_input.view().row_columns(static_cast<Index>(i)).size(); ++e)
-        all[i * outputs + static_cast<std::size_t>(by_input.view().row_columns(static_cast<Index>(i))[e])] =
-            by_input.view().row_values(static_cast<Index>(i))[e];
+      for (std::size_t e = 0; e < by_input.view().row_columns(i).size(); ++e)
+        all[i * outputs + by_input.view().row_columns(i)[e]] = by_input.view().row_values(i)[e];
     write_floats(code, fmt::format("weight{}", l), all);
     inner = fmt::format("for (int o = 0; o < {1}; ++o) y[o] += weight{0}[i * {1} + o] * v;", l, outputs);
   } else {
     const std::vector<Index> begin(by_input.row_begin.begin(), by_input.row_begin.end());
     write_floats(code, fmt::format("weight{}", l), by_input.value);
     write_indices(code, fmt::format("output{}", l), by_input.column, layer.outputs());
-    write_indices(code, fmt::format("begin{}", l), begin, static_cast<Index>(by_input.nnz()));
+    write_indices(code, fmt::format("begin{}", l), begin, by_input.nnz());
     inner = fmt::format(
         "for (std::uint32_t e = begin{0}[i]; e < begin{0}[i + 1]; ++e) y[output{0}[e]] += weight{0}[e] * v;",
         l);
@@ -193,9 +192,8 @@ std::vector<double> forward(const std::vector<LayerPointer>& layers, std::vector
     for (Index r = 0; r < layer.outputs(); ++r) {
       const auto columns = layer.weights.view().row_columns(r);
       for (std::size_t e = 0; e < columns.size(); ++e)
-        y[static_cast<std::size_t>(r)] +=
-            double{layer.weights.view().row_values(r)[e]} * x[static_cast<std::size_t>(columns[e])];
-      y[static_cast<std::size_t>(r)] = layer.activation(y[static_cast<std::size_t>(r)]);
+        y[r] += double{layer.weights.view().row_values(r)[e]} * x[columns[e]];
+      y[r] = layer.activation(y[r]);
     }
     x = std::move(y);
   }
@@ -208,7 +206,7 @@ std::string test_text(const Network& wide, const std::string& name, const std::s
   Random random(1);
   const InputScaling& scaling = wide.facts().scaling;
   const std::vector<LayerPointer> layers = all_layers(wide);
-  const auto columns = static_cast<std::size_t>(wide.inputs());
+  const std::size_t columns = wide.inputs();
   std::vector<float> inputs, expected;
   for (int row = 0; row < kTestRows; ++row) {
     std::vector<double> scaled;
@@ -257,7 +255,7 @@ ExportedCode export_cpp(const Network& network, const std::string& name, const s
                         const std::string& description) {
   const Network wide = expanded(network);
   const InputScaling& scaling = wide.facts().scaling;
-  const auto inputs = static_cast<std::size_t>(wide.inputs());
+  const std::size_t inputs = wide.inputs();
   std::vector<Layer> layers;
   for (const LayerPointer& layer : all_layers(wide)) layers.push_back(*layer);
   const bool folds = folds_into_weights(scaling, inputs);

@@ -20,12 +20,12 @@ LayerInfo layer_info(const Network& network, Index l) {
   info.connections = weights.nnz();
   info.activation = view.activation;
   // Of a mixture, what follows is of all experts' neurons.
-  info.distinct_neurons = static_cast<Index>(find_distinct_rows(*kept).first.size());
-  std::vector<char> read(static_cast<std::size_t>(view.inputs), 0);
-  for (const Index c : weights.column) read[static_cast<std::size_t>(c)] = 1;
-  info.unread_inputs = static_cast<Index>(std::ranges::count(read, 0));
+  info.distinct_neurons = find_distinct_rows(*kept).first.size();
+  std::vector<char> read(view.inputs, 0);
+  for (const Index c : weights.column) read[c] = 1;
+  info.unread_inputs = std::ranges::count(read, 0);
   for (Index r = 0; r < weights.rows; ++r) {
-    const auto fan_in = static_cast<Index>(weights.view().row_columns(r).size());
+    const Index fan_in = weights.view().row_columns(r).size();
     info.smallest_fan_in = r == 0 ? fan_in : std::min(info.smallest_fan_in, fan_in);
     info.largest_fan_in = std::max(info.largest_fan_in, fan_in);
   }

@@ -48,27 +48,24 @@ class RowTable {
 
 DistinctRows find_distinct_rows(const Layer& layer) {
   DistinctRows distinct;
-  distinct.kind_of.resize(static_cast<std::size_t>(layer.weights.rows));
+  distinct.kind_of.resize(layer.weights.rows);
   const CsrView w = layer.weights.view();
   RowTable table(static_cast<std::size_t>(layer.weights.rows) / 8);
   for (Index r = 0; r < layer.weights.rows; ++r) {
-    const float bias = layer.bias[static_cast<std::size_t>(r)];
-    const auto kind = static_cast<Index>(distinct.first.size());
+    const float bias = layer.bias[r];
+    const Index kind = distinct.first.size();
     const Index found =
         table.find_or_enter(hash_row(w.row_columns(r), w.row_values(r), bias), kind, [&](Index other) {
-          const Index first = distinct.first[static_cast<std::size_t>(other)];
-          return same_row(w, bias, r, w, layer.bias[static_cast<std::size_t>(first)], first);
+          const Index first = distinct.first[other];
+          return same_row(w, bias, r, w, layer.bias[first], first);
         });
     if (found == kind) distinct.first.push_back(r);
-    distinct.kind_of[static_cast<std::size_t>(r)] = found;
+    distinct.kind_of[r] = found;
   }
   return distinct;
 }
 
-MergeSweep::MergeSweep(Index inputs)
-    : neuron_(static_cast<std::size_t>(inputs)),
-      constant_(static_cast<std::size_t>(inputs), 0.0f),
-      width_(inputs) {
+MergeSweep::MergeSweep(Index inputs) : neuron_(inputs), constant_(inputs, 0.0f), width_(inputs) {
   std::iota(neuron_.begin(), neuron_.end(), 0);
 }
 
@@ -78,7 +75,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
   merged.weights.cols = width_;
   const CsrView w = layer.weights.view();
 
-  std::vector<double> sum(static_cast<std::size_t>(width_), 0.0);
+  std::vector<double> sum(width_, 0.0);
   std::vector<Index> touched;
   std::vector<Index> place_of_kind(distinct.first.size());
   std::vector<float> constant_of_kind(distinct.first.size(), 0.0f);
@@ -89,15 +86,15 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     const Index r = distinct.first[kind];
     const auto row_columns = w.row_columns(r);
     const auto row_values = w.row_values(r);
-    const float own_bias = layer.bias[static_cast<std::size_t>(r)];
+    const float own_bias = layer.bias[r];
     double folded = 0;
     touched.clear();
     for (std::size_t e = 0; e < row_columns.size(); ++e) {
-      const auto c = static_cast<std::size_t>(row_columns[e]);
+      const std::size_t c = row_columns[e];
       if (neuron_[c] < 0) {
-        folded += static_cast<double>(row_values[e]) * static_cast<double>(constant_[c]);
+        folded += static_cast<double>(row_values[e]) * constant_[c];
       } else {
-        double& s = sum[static_cast<std::size_t>(neuron_[c])];
+        double& s = sum[neuron_[c]];
         if (s == 0) touched.push_back(neuron_[c]);
         s += row_values[e];
       }
@@ -107,7 +104,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     columns.clear();
     values.clear();
     for (const Index c : touched) {
-      double& s = sum[static_cast<std::size_t>(c)];
+      double& s = sum[c];
       if (s != 0) {  // weights that cancel leave no connection
         columns.push_back(c);
         values.push_back(static_cast<float>(s));
@@ -115,20 +112,20 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
       s = 0;
     }
     if (folded != 0) biases_changed_ = true;
-    const double bias = static_cast<double>(own_bias) + folded;
+    const double bias = own_bias + folded;
     if (columns.empty()) {
       place_of_kind[kind] = -1;
       constant_of_kind[kind] = static_cast<float>(layer.activation(bias));
       continue;
     }
     const auto bias_value = static_cast<float>(bias);
-    const auto place = static_cast<Index>(merged.bias.size());
+    const Index place = merged.bias.size();
     const CsrMatrix row{1, width_, {0, static_cast<Offset>(columns.size())}, columns, values};
     const Index found = table.find_or_enter(hash_row(columns, values, bias_value), place, [&](Index other) {
       return same_row(
           row.view(), bias_value, 0,
           CsrView{place, width_, merged.weights.row_begin, merged.weights.column, merged.weights.value},
-          merged.bias[static_cast<std::size_t>(other)], other);
+          merged.bias[other], other);
     });
     place_of_kind[kind] = found;
     if (found != place) continue;
@@ -137,13 +134,13 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     merged.weights.value.insert(merged.weights.value.end(), values.begin(), values.end());
     merged.weights.row_begin.push_back(merged.weights.nnz());
   }
-  merged.weights.rows = static_cast<Index>(merged.bias.size());
+  merged.weights.rows = merged.bias.size();
 
   neuron_.resize(distinct.kind_of.size());
   constant_.resize(distinct.kind_of.size());
   Offset constants = 0;
   for (std::size_t j = 0; j < distinct.kind_of.size(); ++j) {
-    const auto kind = static_cast<std::size_t>(distinct.kind_of[j]);
+    const std::size_t kind = distinct.kind_of[j];
     neuron_[j] = place_of_kind[kind];
     constant_[j] = constant_of_kind[kind];
     constants += neuron_[j] < 0;

@@ -29,16 +29,16 @@ PlanLayer make_ordered_layer(const Layer& layer, const DistinctRows& distinct, c
                              const LayerFacts& facts) {
   Layer ordered;
   ordered.activation = layer.activation;
-  ordered.weights.rows = static_cast<Index>(distinct.first.size());
+  ordered.weights.rows = distinct.first.size();
   ordered.weights.cols = before == nullptr ? layer.inputs() : static_cast<Index>(before->first.size());
   const CsrView w = layer.weights.view();
   for (const Index r : distinct.first) {
     for (const Index c : w.row_columns(r))
-      ordered.weights.column.push_back(before == nullptr ? c : before->kind_of[static_cast<std::size_t>(c)]);
+      ordered.weights.column.push_back(before == nullptr ? c : before->kind_of[c]);
     const auto values = w.row_values(r);
     ordered.weights.value.insert(ordered.weights.value.end(), values.begin(), values.end());
     ordered.weights.row_begin.push_back(ordered.weights.nnz());
-    ordered.bias.push_back(layer.bias[static_cast<std::size_t>(r)]);
+    ordered.bias.push_back(layer.bias[r]);
   }
   // One tile: within it the packing keeps any order of columns, repeated ones included.
   return make_plan_layer(ordered, facts, {std::max<Index>(1, ordered.weights.cols)});
@@ -61,22 +61,22 @@ std::shared_ptr<const PlanLayer> StreamedPlan::layer(Index l) const {
 
 std::unique_ptr<ResidentPlan> plan_as_is(const LayerSource& source, std::size_t limit,
                                          const Observer& observer) {
-  const auto layers = static_cast<std::size_t>(source.layers());
+  const std::size_t layers = source.layers();
   std::vector<std::shared_ptr<const PlanLayer>> packed(layers);
   const StreamedPlan stream(source);
   const auto batch = 4 * static_cast<std::size_t>(threads());
   std::size_t bytes = 0;
   for (std::size_t l = 0; l < layers; l += batch) {
     observer.check_stop();
-    observer.report("load", static_cast<double>(l), static_cast<double>(layers), "layers");
+    observer.report("load", l, layers, "layers");
     const std::size_t end = std::min(layers, l + batch);
     parallel_for(end - l, 1, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = l + first; i < l + last; ++i) packed[i] = stream.layer(static_cast<Index>(i));
+      for (std::size_t i = l + first; i < l + last; ++i) packed[i] = stream.layer(i);
     });
     for (std::size_t i = l; i < end; ++i) bytes += packed[i]->bytes();
     if (bytes > limit) return nullptr;
   }
-  observer.report("load", static_cast<double>(layers), static_cast<double>(layers), "layers");
+  observer.report("load", layers, layers, "layers");
   return std::make_unique<ResidentPlan>(std::move(packed));
 }
 
@@ -85,16 +85,16 @@ std::unique_ptr<ResidentPlan> plan_compiled(std::vector<LayerPointer> layers,
   const std::size_t count = layers.size();
   std::vector<std::shared_ptr<const PlanLayer>> packed(count);
   std::atomic<std::size_t> next{0};
-  const std::size_t tasks = static_cast<std::size_t>(connections_of(layers)) / kTaskWork;
+  const std::size_t tasks = connections_of(layers) / kTaskWork;
   parallel_workers(tasks, [&](int worker) {
     for (std::size_t l = next++; l < count; l = next++) {
       observer.check_stop();
-      if (worker == 0) observer.report("pack", static_cast<double>(l), static_cast<double>(count), "layers");
+      if (worker == 0) observer.report("pack", l, count, "layers");
       packed[l] = std::make_shared<PlanLayer>(make_plan_layer(*layers[l], facts[l]));
       layers[l].reset();
     }
   });
-  observer.report("pack", static_cast<double>(count), static_cast<double>(count), "layers");
+  observer.report("pack", count, count, "layers");
   return std::make_unique<ResidentPlan>(std::move(packed));
 }
 

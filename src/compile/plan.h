@@ -42,13 +42,11 @@ class PlanSource {
 class ResidentPlan final : public PlanSource {
  public:
   explicit ResidentPlan(std::vector<std::shared_ptr<const PlanLayer>> layers);
-  Index layers() const override { return static_cast<Index>(layers_.size()); }
+  Index layers() const override { return layers_.size(); }
   Index inputs() const override { return layers_.front()->inputs(); }
   bool keeps_zero() const override { return keeps_zero_; }
   bool resident() const override { return true; }
-  std::shared_ptr<const PlanLayer> layer(Index l) const override {
-    return layers_[static_cast<std::size_t>(l)];
-  }
+  std::shared_ptr<const PlanLayer> layer(Index l) const override { return layers_[l]; }
   std::size_t bytes() const;
 
  private:

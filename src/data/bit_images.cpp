@@ -19,12 +19,12 @@ BitImages::BitImages(Index count, Index side)
     : count_(count),
       pixels_(side * side),
       words_each_((static_cast<std::size_t>(pixels_) + 31) / 32),
-      words_(static_cast<std::size_t>(count) * words_each_) {
+      words_(count * words_each_) {
   words_.zero();
 }
 
 InputRows rows_of(const BitImages& images) {
-  const auto count = static_cast<std::size_t>(images.count());
+  const std::size_t count = images.count();
   InputRows rows;
   rows.rows = images.count();
   rows.cols = images.pixels();
@@ -36,14 +36,14 @@ InputRows rows_of(const BitImages& images) {
   });
   std::inclusive_scan(rows.row_begin.begin(), rows.row_begin.end(), rows.row_begin.begin());
 
-  rows.column = Buffer<std::uint16_t>(static_cast<std::size_t>(rows.nnz()));
+  rows.column = Buffer<std::uint16_t>(rows.nnz());
   parallel_for(count, kGrain, [&](std::size_t begin, std::size_t end) {
     std::uint16_t* out = rows.column.data() + rows.row_begin[begin];
     for (std::size_t i = begin; i < end; ++i) {
       std::size_t first_pixel = 0;
       for (std::uint32_t word : images.image(i)) {
         for (; word != 0; word &= word - 1) {
-          *out++ = static_cast<std::uint16_t>(first_pixel + static_cast<std::size_t>(std::countr_zero(word)));
+          *out++ = static_cast<std::uint16_t>(first_pixel + std::countr_zero(word));
         }
         first_pixel += 32;
       }

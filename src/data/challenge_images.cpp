@@ -42,10 +42,10 @@ class ColumnStretcher {
       : rows_(rows), side_(side), real_(kRows * side), wave_(side), nyquist_(side) {
     constexpr double kPi = std::numbers::pi;
     for (std::size_t p = 0; p < side; ++p) {
-      const double place = static_cast<double>(p * kRows) / static_cast<double>(side);  // in source pixels
+      const double place = static_cast<double>(p * kRows) / side;  // in source pixels
       wave_[p] = -std::sin(kPi * place);
       for (std::size_t r = 0; r < kRows; ++r) {
-        const double turn = 2 * kPi * (place - static_cast<double>(r)) / kRows;
+        const double turn = 2 * kPi * (place - r) / kRows;
         double sum = 1 + std::cos(turn * kNyquist);
         for (int k = 1; k < kNyquist; ++k) sum += 2 * std::cos(turn * k);
         real_[r * side + p] = sum / kRows;
@@ -155,12 +155,12 @@ InputRows challenge_images(std::span<const std::uint8_t> pixels, Index count, In
          std::numeric_limits<int>::max() / side, count);
   }
   if (keep < 0 || keep > count) fail("cannot keep {} images of {}", keep, count);
-  const auto images = static_cast<std::size_t>(count);
+  const std::size_t images = count;
   if (pixels.size() != images * kPixels) {
     fail("{} images of 28x28 are {} pixels, but {} were given", count, images * kPixels, pixels.size());
   }
 
-  const auto width = static_cast<std::size_t>(side);
+  const std::size_t width = side;
   BitImages bits(keep, side);
   {  // the stretched rows leave memory before the result enters it
     const StretchedRows rows = stretch_rows(pixels, images, width, observer);
@@ -182,7 +182,7 @@ InputRows challenge_images(std::span<const std::uint8_t> pixels, Index count, In
             });
       }
     };
-    watched_loop(observer, "images: thresholding", static_cast<std::size_t>(keep), kBatch, kGrain, set_bits);
+    watched_loop(observer, "images: thresholding", keep, kBatch, kGrain, set_bits);
   }
   return rows_of(bits);
 }

@@ -36,12 +36,12 @@ std::vector<Complex> stretch(const std::vector<Complex>& x, int wide) {
   const auto root = [](int k, int n, int length) {  // e^(2πikn/length), k reduced for accuracy
     return std::polar(1.0, 2 * std::numbers::pi * ((k * n) % length) / length);
   };
-  std::vector<Complex> y(static_cast<std::size_t>(wide));
+  std::vector<Complex> y(wide);
   for (int k = -narrow / 2; k < narrow / 2; ++k) {
     Complex bin = 0;
-    for (int n = 0; n < narrow; ++n) bin += x[static_cast<std::size_t>(n)] * root(-k, n, narrow);
+    for (int n = 0; n < narrow; ++n) bin += x[n] * root(-k, n, narrow);
     bin /= narrow;
-    for (int n = 0; n < wide; ++n) y[static_cast<std::size_t>(n)] += bin * root(k, n, wide);
+    for (int n = 0; n < wide; ++n) y[n] += bin * root(k, n, wide);
   }
   return y;
 }
@@ -68,12 +68,12 @@ std::vector<std::vector<double>> enlarged(const std::vector<std::uint8_t>& pixel
 void expect_equals_definition(const std::vector<std::uint8_t>& pixels, std::size_t side) {
   const std::size_t count = pixels.size() / (28 * 28);
   SCOPED_TRACE(testing::Message() << count << " images at side " << side);
-  const auto images = static_cast<Index>(count);
+  const Index images = count;
   const auto magnitude = enlarged(pixels, count, side);
   double brightest = 0;
   for (const auto& row : magnitude) brightest = std::max(brightest, std::ranges::max(row));
 
-  const InputRows rows = challenge_images(pixels, images, static_cast<Index>(side), images, {});
+  const InputRows rows = challenge_images(pixels, images, side, images, {});
   ASSERT_EQ(rows.rows, images);
   ASSERT_EQ(rows.cols, static_cast<Index>(side * side));
   EXPECT_TRUE(rows.binary());
@@ -84,13 +84,13 @@ void expect_equals_definition(const std::vector<std::uint8_t>& pixels, std::size
       ASSERT_GT(std::abs(value - brightest / 2), 1e-9) << "this seed has a tie: choose another";
       if (value > brightest / 2) expected.push_back(static_cast<std::uint16_t>(k));
     }
-    EXPECT_TRUE(std::ranges::equal(rows.row_columns(static_cast<Index>(i)), expected)) << "image " << i;
+    EXPECT_TRUE(std::ranges::equal(rows.row_columns(i), expected)) << "image " << i;
   }
 }
 
 TEST(ChallengeImages, EqualTheDefinitionOnRandomImages) {
   for (Index count = 1; count <= 5; ++count) {
-    expect_equals_definition(random_images(count, static_cast<std::uint64_t>(count)), 32);
+    expect_equals_definition(random_images(count, count), 32);
   }
   expect_equals_definition(random_images(3, 6), 64);
   expect_equals_definition(random_images(1, 7), 128);
@@ -184,8 +184,7 @@ TEST_P(OfficialImages, AreReproducedBitForBit) {
   const InputRows images = challenge_images(std::span(idx).subspan(kHeader), kCount, side, kCount, {});
   std::vector<std::uint8_t> packed(bits.size());
   for (Index i = 0; i < images.rows; ++i) {
-    std::uint8_t* image =
-        packed.data() + static_cast<std::size_t>(i) * static_cast<std::size_t>(side * side) / 8;
+    std::uint8_t* image = packed.data() + static_cast<std::size_t>(i) * (side * side) / 8;
     for (const unsigned k : images.row_columns(i))
       image[k / 8] |= static_cast<std::uint8_t>(0x80u >> (k % 8));
   }

@@ -26,10 +26,10 @@ class Meanings {
   Index of(Index context, std::span<const double> measure) const {
     std::array<double, kClasses> along = {};
     for (std::size_t c = 0; c < along.size(); ++c) {
-      const auto& direction = direction_[static_cast<std::size_t>(context * kClasses) + c];
+      const auto& direction = direction_[(context * kClasses) + c];
       for (std::size_t i = 0; i < direction.size(); ++i) along[c] += direction[i] * measure[i];
     }
-    return static_cast<Index>(std::ranges::max_element(along) - along.begin());
+    return std::ranges::max_element(along) - along.begin();
   }
 
  private:
@@ -39,7 +39,7 @@ class Meanings {
 DataRows draw(Index count, const Meanings& meanings, std::uint64_t seed, const Observer& observer) {
   constexpr std::size_t kBatch = 8192, kGrain = 256;
   constexpr double kNoise = 0.2;
-  const auto rows = static_cast<std::size_t>(count);
+  const std::size_t rows = count;
   constexpr std::size_t kFeatures = std::size_t{kContexts} + std::size_t{kMeasures};
   DataRows part;
   part.rows = count;
@@ -49,7 +49,7 @@ DataRows draw(Index count, const Meanings& meanings, std::uint64_t seed, const O
   watched_loop(observer, "drawing rows", rows, kBatch, kGrain, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r) {
       Random random(seed, r);
-      const auto context = static_cast<Index>(random.below(kContexts));
+      const Index context = random.below(kContexts);
       std::array<double, kMeasures> measure = {};
       for (double& m : measure) m = random.normal();
       float* const row = part.floats.data() + r * kFeatures;

@@ -46,13 +46,13 @@ std::vector<T> all(const Buffer<T>& buffer) {
 }
 
 Indices first_rows(Index count) {
-  Indices rows(static_cast<std::size_t>(count));
+  Indices rows(count);
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
 }
 
 std::vector<int> histogram(const DataRows& part, Index classes) {
-  std::vector<int> times(static_cast<std::size_t>(classes));
+  std::vector<int> times(classes);
   for (const Index label : part.label) ++times.at(static_cast<std::size_t>(label));
   return times;
 }
@@ -369,8 +369,8 @@ TEST(LibsvmSets, StaySparseThroughTheSplit) {
       seen.insert(row);
       ASSERT_EQ(part->row_begin[r + 1] - part->row_begin[r], row % 3 == 0 ? 0 : 1);
       if (row % 3 == 0) continue;
-      EXPECT_EQ(part->column[static_cast<std::size_t>(part->row_begin[r])], row);
-      EXPECT_EQ(part->value[static_cast<std::size_t>(part->row_begin[r])], static_cast<float>(row));
+      EXPECT_EQ(part->column[part->row_begin[r]], row);
+      EXPECT_EQ(part->value[part->row_begin[r]], static_cast<float>(row));
     }
   }
   EXPECT_EQ(seen.size(), 20U);
@@ -414,7 +414,7 @@ TEST(DigitSets, AreDrawnInBytesWithTheirLabels) {
     const std::span image(set.train.bytes.data() + r * 784, 784);
     EXPECT_EQ(std::ranges::min(image), 0);
     EXPECT_GT(std::ranges::max(image), 200);
-    const auto label = static_cast<std::size_t>(set.train.label[r]);
+    const std::size_t label = set.train.label[r];
     ink.at(label) += std::accumulate(image.begin(), image.end(), 0.0);
     images.at(label) += 1;
   }
@@ -483,8 +483,7 @@ TEST(ContextSets, MeanWhatTheirContextSays) {
   std::vector<std::array<double, 24>> mean(16 * 4);
   for (std::size_t r = 0; r < 9000; ++r)
     for (std::size_t i = 0; i < 24; ++i)
-      mean[context_of(r) * 4 + static_cast<std::size_t>(set.train.label[r])][i] +=
-          double{set.train.floats[r * 40 + 16 + i]};
+      mean[context_of(r) * 4 + set.train.label[r]][i] += double{set.train.floats[r * 40 + 16 + i]};
   const auto told = [&](std::size_t shift) {
     std::size_t right = 0;
     for (std::size_t r = 0; r < 9000; ++r) {

@@ -120,7 +120,7 @@ constexpr std::array<std::span<const DigitShape>, 10> kDigits = {kZero, kOne, kT
 
 std::span<const DigitShape> digit_shapes(int digit) {
   assert(0 <= digit && digit < 10);
-  return kDigits[static_cast<std::size_t>(digit)];
+  return kDigits[digit];
 }
 
 }  // namespace filigree

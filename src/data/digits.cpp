@@ -106,7 +106,7 @@ void write_stroke(PenStroke stroke, const Hand& hand, Random& random, std::vecto
   const auto corner = [&](std::size_t i) { return stroke[i] == stroke[i + 1]; };
   const std::size_t spans = stroke.size() - 1;
   const auto radius_at = [&](double way) {
-    return hand.radius * (1 + hand.pressure * (2 * way / static_cast<double>(spans) - 1));
+    return hand.radius * (1 + hand.pressure * (2 * way / spans - 1));
   };
   Point from = hand.bend(points[0]);
   for (std::size_t i = 0; i < spans; ++i) {
@@ -118,7 +118,7 @@ void write_stroke(PenStroke stroke, const Hand& hand, Random& random, std::vecto
     for (int step = 1; step <= kSteps; ++step) {
       const double t = static_cast<double>(step) / kSteps;
       const Point to = hand.bend(curve(a, b, c, d, t));
-      const double way = static_cast<double>(i) + t;
+      const double way = i + t;
       ink.push_back({from, to, radius_at(way - 1.0 / kSteps), radius_at(way)});
       from = to;
     }
@@ -150,8 +150,8 @@ void fit(std::vector<Segment>& ink, const Hand& hand) {
 
 // Darkens the pixels that a segment covers: grey 0.5 lies on its edge, and the edge is one pixel wide.
 void draw(const Segment& segment, Index side, std::span<float> grey) {
-  const Point from = static_cast<double>(side) * segment.from;
-  const Point way = static_cast<double>(side) * (segment.to - segment.from);
+  const Point from = side * segment.from;
+  const Point way = side * (segment.to - segment.from);
   const double radius = side * segment.radius_from;
   const double growth = side * (segment.radius_to - segment.radius_from);
   const double reach = std::max(radius, radius + growth) + 0.5;
@@ -165,7 +165,7 @@ void draw(const Segment& segment, Index side, std::span<float> grey) {
   const auto [left, right] = pixels(from.x, from.x + way.x);
   const auto [top, bottom] = pixels(from.y, from.y + way.y);
   for (Index row = top; row < bottom; ++row) {
-    float* line = grey.data() + static_cast<std::size_t>(row) * static_cast<std::size_t>(side);
+    float* line = grey.data() + static_cast<std::size_t>(row) * side;
     for (Index column = left; column < right; ++column) {
       const Point p = Point{column + 0.5, row + 0.5} - from;
       const double t = std::clamp(dot(p, way) * shrink, 0.0, 1.0);
@@ -213,12 +213,12 @@ void draw_digit(std::uint64_t seed, Index image, Index side, std::span<float> gr
 InputRows digit_images(Index count, Index side, std::uint64_t seed, const Observer& observer) {
   check_side(side);
   if (count < 0) fail("cannot draw {} digits", count);
-  const auto width = static_cast<std::size_t>(side);
+  const std::size_t width = side;
   BitImages bits(count, side);
   const auto draw_all = [&](std::size_t begin, std::size_t end) {
     std::vector<float> grey(width * width);
     for (std::size_t i = begin; i < end; ++i) {
-      draw_digit(seed, static_cast<Index>(i), side, grey);
+      draw_digit(seed, i, side, grey);
       const auto words = bits.image(i);
       for (std::size_t row = 0; row < width; ++row) {
         for (std::size_t column = 0; column < width; ++column) {
@@ -230,7 +230,7 @@ InputRows digit_images(Index count, Index side, std::uint64_t seed, const Observ
       }
     }
   };
-  watched_loop(observer, "images", static_cast<std::size_t>(count), kBatch, kGrain, draw_all);
+  watched_loop(observer, "images", count, kBatch, kGrain, draw_all);
   return rows_of(bits);
 }
 

@@ -93,7 +93,7 @@ TEST(Digits, LabelsBelongToTheirDrawings) {
   int one_count = 0;
   int eight_count = 0;
   for (Index i = 0; i < rows.rows; ++i) {
-    const auto pixels = static_cast<double>(rows.row_columns(i).size());
+    const double pixels = rows.row_columns(i).size();
     if (digit_label(9, i) == 1) ones += pixels, ++one_count;
     if (digit_label(9, i) == 8) eights += pixels, ++eight_count;
   }

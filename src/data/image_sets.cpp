@@ -27,7 +27,7 @@ IdxArray read_watched(const std::filesystem::path& path, const DataOptions& opti
   observer.check_stop();
   IdxArray array =
       read_idx(Source(find_file(path).value_or(path), memory_limit_or_usual(options.memory_limit)));
-  const auto bytes = static_cast<double>(array.data.size());
+  const double bytes = array.data.size();
   observer.report("reading " + path.string(), bytes, bytes, "bytes");
   return array;
 }
@@ -42,7 +42,7 @@ ImagePart read_part(const std::filesystem::path& images_path, const std::filesys
                     const DataOptions& options, const Observer& observer) {
   const IdxArray images = read_watched(images_path, options, observer);
   const IdxArray labels = read_watched(labels_path, options, observer);
-  constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<Index>::max());
+  constexpr std::size_t kMost = std::numeric_limits<Index>::max();
   const std::size_t count = images.dims.front();
   if (images.data.empty()) {
     fail("{}: no pixels ({})", images_path.string(), joined(images.dims, "x"));
@@ -61,8 +61,8 @@ ImagePart read_part(const std::filesystem::path& images_path, const std::filesys
   }
   ImagePart part;
   part.shape.assign(images.dims.begin() + 1, images.dims.end());
-  part.rows.rows = static_cast<Index>(count);
-  part.rows.features = static_cast<Index>(images.data.size() / count);
+  part.rows.rows = count;
+  part.rows.features = images.data.size() / count;
   part.rows.label.assign(labels.data.begin(), labels.data.end());
   part.rows.bytes = Buffer<std::uint8_t>(images.data.size());
   std::ranges::copy(images.data, part.rows.bytes.begin());
@@ -131,7 +131,7 @@ Dataset load_idx(Names files, const DataOptions& options, const Observer& observ
 DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer) {
   constexpr std::size_t kPixels = std::size_t{kDigitSide} * kDigitSide;
   constexpr std::size_t kBatch = 1024, kGrain = 16;
-  const auto rows = static_cast<std::size_t>(count);
+  const std::size_t rows = count;
   DataRows part;
   part.rows = count;
   part.features = kPixels;
@@ -140,7 +140,7 @@ DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer)
   watched_loop(observer, "drawing digits", rows, kBatch, kGrain, [&](std::size_t begin, std::size_t end) {
     std::array<float, kPixels> grey = {};
     for (std::size_t i = begin; i < end; ++i) {
-      const auto image = static_cast<Index>(i);
+      const Index image = i;
       part.label[i] = digit_label(seed, image);
       draw_digit(seed, image, kDigitSide, grey);
       std::ranges::transform(grey, part.bytes.begin() + i * kPixels,

@@ -17,10 +17,10 @@ float scale_of(double variance) {
 }
 
 InputScaling of_bytes(const DataRows& data, std::span<const Index> rows) {
-  const auto features = static_cast<std::size_t>(data.features);
+  const std::size_t features = data.features;
   std::array<std::uint64_t, 256> times = {};  // counting is exact, so that equal pixels have no variance
   for (const Index row : rows) {
-    const std::uint8_t* const pixels = data.bytes.data() + static_cast<std::size_t>(row) * features;
+    const std::uint8_t* const pixels = data.bytes.data() + row * features;
     for (std::size_t p = 0; p < features; ++p) ++times[pixels[p]];
   }
   const auto average = [&](auto&& of) {
@@ -28,7 +28,7 @@ InputScaling of_bytes(const DataRows& data, std::span<const Index> rows) {
     for (std::size_t v = 0; v < times.size(); ++v) {
       sum += static_cast<double>(times[v]) * of(static_cast<double>(v));
     }
-    return sum / (static_cast<double>(rows.size()) * static_cast<double>(features));
+    return sum / (static_cast<double>(rows.size()) * features);
   };
   const double mean = average([](double v) { return v; });
   const double variance = average([&](double v) { return (v - mean) * (v - mean); });
@@ -36,10 +36,8 @@ InputScaling of_bytes(const DataRows& data, std::span<const Index> rows) {
 }
 
 InputScaling of_floats(const DataRows& data, std::span<const Index> rows) {
-  const auto features = static_cast<std::size_t>(data.features);
-  const auto row_data = [&](Index row) {
-    return data.floats.data() + static_cast<std::size_t>(row) * features;
-  };
+  const std::size_t features = data.features;
+  const auto row_data = [&](Index row) { return data.floats.data() + row * features; };
   // Differences to the first row are summed up: a constant column's mean is then exactly its value.
   const float* const first = row_data(rows.front());
   std::vector<double> mean(features), variance(features);
@@ -47,7 +45,7 @@ InputScaling of_floats(const DataRows& data, std::span<const Index> rows) {
     const float* const x = row_data(row);
     for (std::size_t c = 0; c < features; ++c) mean[c] += static_cast<double>(x[c]) - first[c];
   }
-  const auto count = static_cast<double>(rows.size());
+  const double count = rows.size();
   for (std::size_t c = 0; c < features; ++c) mean[c] = first[c] + mean[c] / count;
   for (const Index row : rows) {
     const float* const x = row_data(row);
@@ -63,11 +61,11 @@ InputScaling of_floats(const DataRows& data, std::span<const Index> rows) {
 
 InputScaling to_unit(const DataRows& data, std::span<const Index> rows) {
   if (!data.bytes.empty()) return {{0}, {1.0F / 255}};
-  const auto features = static_cast<std::size_t>(data.features);
+  const std::size_t features = data.features;
   std::vector<float> largest(features);
   for (const Index row : rows)
     for (std::size_t c = 0; c < features; ++c)
-      largest[c] = std::max(largest[c], std::fabs(data.floats[static_cast<std::size_t>(row) * features + c]));
+      largest[c] = std::max(largest[c], std::fabs(data.floats[row * features + c]));
   InputScaling scaling{std::vector<float>(features), {}};
   for (const float m : largest) scaling.scale.push_back(scale_of(static_cast<double>(m) * m));
   return scaling;

@@ -20,7 +20,7 @@ Buffer<T> take_dense(const Buffer<T>& from, std::size_t features, std::span<cons
   Buffer<T> taken(from.empty() ? 0 : rows.size() * features);
   T* out = taken.data();
   for (std::size_t r = 0; r < rows.size() && !taken.empty(); ++r) {
-    out = std::copy_n(from.data() + static_cast<std::size_t>(rows[r]) * features, features, out);
+    out = std::copy_n(from.data() + rows[r] * features, features, out);
   }
   return taken;
 }
@@ -29,7 +29,7 @@ Buffer<T> take_dense(const Buffer<T>& from, std::size_t features, std::span<cons
 
 Split split_rows(Index rows, double test_share, std::uint64_t seed) {
   assert(rows > 0 && test_share >= 0 && test_share < 1);
-  std::vector<Index> order(static_cast<std::size_t>(rows));
+  std::vector<Index> order(rows);
   std::iota(order.begin(), order.end(), 0);
   Random(seed, kSplitStream).shuffle(std::span(order));
   const auto test_rows = std::min<std::ptrdiff_t>(std::lround(test_share * rows), rows - 1);
@@ -53,13 +53,13 @@ std::uint64_t hash_of_rows(const DataRows& rows) {
     }
     return hash;
   };
-  const auto features = static_cast<std::size_t>(rows.features);
+  const std::size_t features = rows.features;
   std::uint64_t sum = 1;
   for (std::size_t r = 0; r < static_cast<std::size_t>(rows.rows); ++r) {
     std::uint64_t hash = features;
     if (rows.sparse()) {
-      const auto begin = static_cast<std::size_t>(rows.row_begin[r]);
-      const std::size_t size = static_cast<std::size_t>(rows.row_begin[r + 1]) - begin;
+      const std::size_t begin = rows.row_begin[r];
+      const std::size_t size = rows.row_begin[r + 1] - begin;
       hash = hash_bytes(rows.column.data() + begin, size * sizeof(Index), hash);
       hash = hash_bytes(rows.value.data() + begin, size * sizeof(float), hash);
     } else if (!rows.bytes.empty()) {
@@ -83,20 +83,20 @@ void draw_parts(const DataRows& rows, const DataOptions& options, Dataset& set) 
 
 DataRows take_rows(const DataRows& from, std::span<const Index> rows) {
   DataRows taken;
-  taken.rows = static_cast<Index>(rows.size());
+  taken.rows = rows.size();
   taken.features = from.features;
   if (!from.label.empty()) {
     taken.label.reserve(rows.size());
-    for (const Index row : rows) taken.label.push_back(from.label[static_cast<std::size_t>(row)]);
+    for (const Index row : rows) taken.label.push_back(from.label[row]);
   }
-  const auto features = static_cast<std::size_t>(from.features);
+  const std::size_t features = from.features;
   taken.bytes = take_dense(from.bytes, features, rows);
   taken.floats = take_dense(from.floats, features, rows);
   if (from.sparse()) {
     taken.row_begin.push_back(0);
     for (const Index row : rows) {
-      const auto begin = static_cast<std::ptrdiff_t>(from.row_begin[static_cast<std::size_t>(row)]);
-      const auto end = static_cast<std::ptrdiff_t>(from.row_begin[static_cast<std::size_t>(row) + 1]);
+      const std::ptrdiff_t begin = from.row_begin[row];
+      const std::ptrdiff_t end = from.row_begin[static_cast<std::size_t>(row) + 1];
       taken.column.insert(taken.column.end(), from.column.begin() + begin, from.column.begin() + end);
       taken.value.insert(taken.value.end(), from.value.begin() + begin, from.value.begin() + end);
       taken.row_begin.push_back(static_cast<Offset>(taken.column.size()));

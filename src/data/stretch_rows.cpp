@@ -62,8 +62,7 @@ class PairStretcher {
         twiddle_(length_),
         folded_(length_),
         together_(kTogether * length_) {
-    for (std::size_t b = 0; b < length_; ++b)
-      step_[b] = turn(static_cast<double>(b) / static_cast<double>(length_ * phases_));
+    for (std::size_t b = 0; b < length_; ++b) step_[b] = turn(static_cast<double>(b) / (length_ * phases_));
   }
 
   // Rows r and r + 1.
@@ -104,8 +103,7 @@ class PairStretcher {
   // The spectrum as phase q sees it. The frequency ±28·count/2 stands at both signs, half at each.
   void fold(std::size_t q) {
     std::array<Complex, kFolds + 1> turns;  // a = -4 … 3
-    for (std::size_t a = 0; a <= kFolds; ++a)
-      turns[a] = turn((static_cast<double>(a) - 4) * static_cast<double>(q) / static_cast<double>(phases_));
+    for (std::size_t a = 0; a <= kFolds; ++a) turns[a] = turn((static_cast<double>(a) - 4) * q / phases_);
     const Complex* const zero = spectrum_.data();                            // a >= 0
     const Complex* const below = spectrum_.data() + (kFolds - 4) * length_;  // a = -4
     const std::size_t half = length_ / 2;
@@ -143,7 +141,7 @@ StretchedRows stretch_rows(std::span<const std::uint8_t> pixels, std::size_t cou
   rows.real = Buffer<double>(kPictureRows * rows.stride);
   const Transform forward(kPictureRows * count, false);
   const Transform backward(4 * count, true);
-  watched_loop(observer, "images: stretching rows", kPictureRows / 2, static_cast<std::size_t>(threads()), 1,
+  watched_loop(observer, "images: stretching rows", kPictureRows / 2, threads(), 1,
                [&](std::size_t begin, std::size_t end) {
                  PairStretcher stretcher(count, side, forward, backward);
                  for (std::size_t pair = begin; pair < end; ++pair) stretcher.stretch(pixels, 2 * pair, rows);

@@ -37,7 +37,7 @@ class ClassNumbers {
     }
   }
 
-  Index classes() const { return static_cast<Index>(labels_.size()); }
+  Index classes() const { return labels_.size(); }
   std::vector<Index> labels() const {  // empty if they are the numbers
     for (std::size_t c = 0; c < labels_.size(); ++c)
       if (labels_[c] != static_cast<Index>(c)) return labels_;

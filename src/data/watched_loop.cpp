@@ -14,7 +14,7 @@ void watched_loop(const Observer& observer, std::string_view stage, std::size_t 
     observer.check_stop();
     const std::size_t size = std::min(batch, count - first);
     parallel_for(size, grain, [&](std::size_t begin, std::size_t end) { body(first + begin, first + end); });
-    observer.report(stage, static_cast<double>(first + size), static_cast<double>(count));
+    observer.report(stage, first + size, count);
   }
 }
 

@@ -32,8 +32,8 @@ void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
   const TestStream s;
   constexpr unsigned kTogether = ManyRows<kThreads>::kTogether;
   const std::size_t stride = (rows + kTogether - 1) / kTogether * kTogether;
-  const auto inputs = static_cast<std::size_t>(layer.weights.cols);
-  const auto outputs = static_cast<std::size_t>(layer.weights.rows);
+  const std::size_t inputs = layer.weights.cols;
+  const std::size_t outputs = layer.weights.rows;
   std::vector<float> x(inputs * stride, 0.0f);
   Random random(seed);
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -61,16 +61,16 @@ void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
     bool lives = false;
     for (std::size_t o = 0; o < outputs; ++o) {
       double sum = double{layer.bias[o]}, magnitude = std::fabs(sum);
-      for (auto e = static_cast<std::size_t>(layer.weights.row_begin[o]);
+      for (std::size_t e = layer.weights.row_begin[o];
            e < static_cast<std::size_t>(layer.weights.row_begin[o + 1]); ++e) {
-        const double product = double{layer.weights.value[e]} *
-                               double{x[static_cast<std::size_t>(layer.weights.column[e]) * stride + r]};
+        const double product =
+            double{layer.weights.value[e]} * double{x[layer.weights.column[e] * stride + r]};
         sum += product;
         magnitude += std::fabs(product);
       }
       const double expected = std::min(std::max(sum, 0.0), double{layer.cap});
       // One rounding a product, one an addition.
-      const double slack = 1.2e-7 * magnitude * static_cast<double>(2 * layer.weights.cols + 2);
+      const double slack = 1.2e-7 * magnitude * (2 * layer.weights.cols + 2);
       ASSERT_NEAR(y[o * stride + r], expected, slack) << "output " << o << " of row " << r;
       lives = lives || y[o * stride + r] > 0;
     }
@@ -205,8 +205,7 @@ TEST(TiledKernel, AgreesWithPlainLoops) {
 template <unsigned kThreads>
 void check_entries(unsigned rows, unsigned columns, double density) {
   const TestStream s;
-  const CsrMatrix m =
-      random_csr(static_cast<Index>(rows), static_cast<Index>(columns), density, rows + columns);
+  const CsrMatrix m = random_csr(rows, columns, density, rows + columns);
   const std::vector<int> begin(m.row_begin.begin(), m.row_begin.end()),
       column(m.column.begin(), m.column.end());
   std::vector<float> bias(columns, -0.2f);
@@ -228,9 +227,9 @@ void check_entries(unsigned rows, unsigned columns, double density) {
   std::vector<float> expected(full.size(), 0.0f), left;
   for (std::size_t r = 0; r < rows; ++r) {
     unsigned here = 0;
-    for (auto e = static_cast<std::size_t>(begin[r]); e < static_cast<std::size_t>(begin[r + 1]); ++e) {
+    for (std::size_t e = begin[r]; e < static_cast<std::size_t>(begin[r + 1]); ++e) {
       const float z = std::min(std::max(2 * m.value[e] - 0.2f, 0.0f), 1.5f);
-      expected[r * columns + static_cast<std::size_t>(column[e])] = z;
+      expected[r * columns + column[e]] = z;
       if (z == 0) continue;
       ++here;
       left.push_back(z);

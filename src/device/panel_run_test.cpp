@@ -35,7 +35,7 @@ struct TestLayer {
     layer.row_begin = kept.begin;
     layer.column = kept.column;
     layer.bias = bias;
-    layer.inputs = static_cast<unsigned>(weights.cols);
+    layer.inputs = weights.cols;
     layer.activation.cap = cap;
     const bool same = std::ranges::all_of(weights.value, [&](float v) { return v == 0.0625f; });
     if (same)
@@ -82,18 +82,16 @@ TestRows some_rows(std::size_t rows, std::size_t features, std::uint64_t seed) {
 }
 
 std::vector<double> reference(const std::vector<TestLayer>& layers, const TestRows& rows, std::size_t row) {
-  std::vector<double> x(static_cast<std::size_t>(layers[0].weights.cols), 0.0);
-  for (auto e = static_cast<std::size_t>(rows.row_begin[row]);
-       e < static_cast<std::size_t>(rows.row_begin[row + 1]); ++e)
+  std::vector<double> x(layers[0].weights.cols, 0.0);
+  for (std::size_t e = rows.row_begin[row]; e < static_cast<std::size_t>(rows.row_begin[row + 1]); ++e)
     x[rows.column[e]] = rows.value.empty() ? 1.0 : double{rows.value[e]};
   for (const TestLayer& layer : layers) {
     std::vector<double> y(layer.bias.begin(), layer.bias.end());
     for (Index o = 0; o < layer.weights.rows; ++o) {
       const auto columns = layer.weights.view().row_columns(o);
       const auto values = layer.weights.view().row_values(o);
-      double& sum = y[static_cast<std::size_t>(o)];
-      for (std::size_t e = 0; e < columns.size(); ++e)
-        sum += double{values[e]} * x[static_cast<std::size_t>(columns[e])];
+      double& sum = y[o];
+      for (std::size_t e = 0; e < columns.size(); ++e) sum += double{values[e]} * x[columns[e]];
       sum = std::min(std::max(sum, 0.0), double{layer.cap});
     }
     x = std::move(y);
@@ -253,7 +251,7 @@ TEST(PanelRun, ComputesEqualRowsOnce) {
   for (std::size_t r = 0; r < 200; ++r) {
     source.push_back(r * 7 % 60);
     for (auto e = some.row_begin[source.back()]; e < some.row_begin[source.back() + 1]; ++e)
-      inputs.column.push_back(some.column[static_cast<std::size_t>(e)]);
+      inputs.column.push_back(some.column[e]);
     inputs.row_begin.push_back(static_cast<Offset>(inputs.column.size()));
   }
   for (const unsigned compact_every : {0u, 2u}) {
@@ -295,7 +293,7 @@ TEST(PanelRun, AddsColumnsUpAndTakesSomeRows) {
   const std::vector<TestLayer> layers = exact_network({20, 50}, 4);
   const TestRows inputs = some_rows(50, 40, 9);
   std::vector<Index> input_of(40);
-  for (Index c = 0; c < 40; ++c) input_of[static_cast<std::size_t>(c)] = c % 5 == 0 ? -1 : c / 2;
+  for (Index c = 0; c < 40; ++c) input_of[c] = c % 5 == 0 ? -1 : c / 2;
   const std::vector<Index> rows{3, 4, 11, 49};
   SparseInputs view = inputs.view();
   view.input_of = input_of;
@@ -303,9 +301,9 @@ TEST(PanelRun, AddsColumnsUpAndTakesSomeRows) {
   TestRows summed;
   for (const Index row : rows) {
     std::vector<float> x(20, 0.0f);
-    for (auto e = static_cast<std::size_t>(inputs.row_begin[static_cast<std::size_t>(row)]);
+    for (std::size_t e = inputs.row_begin[row];
          e < static_cast<std::size_t>(inputs.row_begin[static_cast<std::size_t>(row) + 1]); ++e)
-      if (const Index to = input_of[inputs.column[e]]; to >= 0) x[static_cast<std::size_t>(to)] += 1;
+      if (const Index to = input_of[inputs.column[e]]; to >= 0) x[to] += 1;
     for (std::size_t i = 0; i < x.size(); ++i) {
       summed.column.push_back(static_cast<std::uint16_t>(i));
       summed.value.push_back(x[i]);

@@ -29,7 +29,7 @@ std::vector<DeviceFacts> facts() {
 std::vector<int> first_devices(int count) {
   const auto there = static_cast<int>(facts().size());
   if (count > there) fail_for("gpus", "{} GPUs are asked for, but there are {}", count, there);
-  std::vector<int> devices(static_cast<std::size_t>(count == 0 ? there : count));
+  std::vector<int> devices(count == 0 ? there : count);
   std::iota(devices.begin(), devices.end(), 0);
   return devices;
 }
@@ -52,7 +52,7 @@ Session::Session(const SessionOptions& options) {
 std::string Session::device_name() const {
   const std::vector<int>& devices = state_->devices;
   if (devices.empty()) return "cpu";
-  const std::string name = facts()[static_cast<std::size_t>(devices.front())].name;
+  const std::string name = facts()[devices.front()].name;
   return devices.size() == 1 ? name : fmt::format("{} × {}", devices.size(), name);
 }
 

@@ -45,8 +45,7 @@ struct Connections {
   template <typename Visit>
   void for_each(const Visit& visit) const {
     for (std::size_t r = 0; r < static_cast<std::size_t>(host.rows); ++r)
-      for (auto e = static_cast<std::size_t>(host.row_begin[r]);
-           e < static_cast<std::size_t>(host.row_begin[r + 1]); ++e)
+      for (std::size_t e = host.row_begin[r]; e < static_cast<std::size_t>(host.row_begin[r + 1]); ++e)
         visit(r, static_cast<std::size_t>(host.column[e]), e);
   }
 };
@@ -74,8 +73,8 @@ TYPED_TEST(TrainKernelsTest, ProductsAgreeWithPlainLoops) {
         const TestStream s;
         Random random(1);
         const Connections w(shape.rows, shape.cols, shape.density, 2, s.stream);
-        const auto rows = static_cast<std::size_t>(shape.rows);
-        const auto x = random_values(static_cast<std::size_t>(shape.cols) * kStride, random);
+        const std::size_t rows = shape.rows;
+        const auto x = random_values(shape.cols * kStride, random);
         const auto gate = random_values(rows * kStride, random), bias = random_values(rows, random);
         const auto x_d = on_device(x, s.stream), gate_d = on_device(gate, s.stream),
                    bias_d = on_device(bias, s.stream);
@@ -111,9 +110,9 @@ TYPED_TEST(TrainKernelsTest, GradientsAgreeWithPlainLoops) {
     const TestStream s;
     Random random(3);
     const Connections w(shape.rows, shape.cols, shape.density, 4, s.stream);
-    const auto rows = static_cast<std::size_t>(shape.rows);
+    const std::size_t rows = shape.rows;
     const auto a = random_values(rows * kStride, random);
-    const auto b = random_values(static_cast<std::size_t>(shape.cols) * kStride, random);
+    const auto b = random_values(shape.cols * kStride, random);
     const auto before = random_values(w.host.column.size(), random),
                sums_before = random_values(rows, random);
     const auto a_d = on_device(a, s.stream), b_d = on_device(b, s.stream);
@@ -332,7 +331,7 @@ TYPED_TEST(TrainKernelsTest, RowsAreLoadedAndScaled) {
         if (kind < 2) {
           data.mean = mean_d.data();
           data.scale = scale_d.data();
-          data.mean_step = data.scale_step = static_cast<unsigned>(kind);
+          data.mean_step = data.scale_step = kind;
         }
         if (kind == 3) {
           data.row_begin = begin_d.data();

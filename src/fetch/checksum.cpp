@@ -34,14 +34,14 @@ std::string checksum_of_contents(const std::filesystem::path& path, Hash hash, c
     fail("{}: this machine's OpenSSL refuses {}", path.string(), name_of(hash));
   Source source(path);
   const std::string stage = "checking " + path.filename().string();
-  const auto total = static_cast<double>(source.size().value_or(0));
+  const double total = source.size().value_or(0);
   std::vector<std::byte> chunk(kChunk);
   double done = 0;
   for (std::size_t got = kChunk; got == kChunk;) {
     observer.check_stop();
     got = source.read(chunk);
     EVP_DigestUpdate(context.get(), chunk.data(), got);
-    done += static_cast<double>(got);
+    done += got;
     if (total > 0) observer.report(stage, done, total, "bytes");
   }
   unsigned char digest[EVP_MAX_MD_SIZE];

@@ -82,8 +82,7 @@ struct Transfer {
   void report(curl_off_t total) const {
     if (!wanted || total <= 0) return;
     const std::uint64_t before = status() == 206 ? asked_from : 0;
-    observer.report(stage, static_cast<double>(part.size()),
-                    static_cast<double>(before + static_cast<std::uint64_t>(total)), "bytes");
+    observer.report(stage, part.size(), before + total, "bytes");
   }
 };
 

@@ -25,7 +25,7 @@ PartFile::PartFile(const std::filesystem::path& target) : target_(target), name_
     ::close(file_);
     fail("{}: another process is fetching this file", name_);
   }
-  if (S_ISREG(opened.st_mode)) size_ = static_cast<std::uint64_t>(opened.st_size);
+  if (S_ISREG(opened.st_mode)) size_ = opened.st_size;
   ::lseek(file_, 0, SEEK_END);
 }
 
@@ -42,8 +42,8 @@ void PartFile::append(std::span<const std::byte> bytes) {
     if (done < 0)
       fail("{}: cannot write {} bytes after the first {}: {}", name_, bytes.size(), size_,
            system_message(errno));
-    size_ += static_cast<std::uint64_t>(done);
-    bytes = bytes.subspan(static_cast<std::size_t>(done));
+    size_ += done;
+    bytes = bytes.subspan(done);
   }
 }
 

@@ -23,7 +23,7 @@ namespace filigree {
 
 // How one path is answered.
 struct Answer {
-  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kAll = -1;
 
   std::string body = {};
   int status = 200;
@@ -115,7 +115,7 @@ class TestServer {
       if (::poll(&waiting, 1, kPatience) <= 0) return false;
       const ssize_t sent = ::send(client, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       if (sent <= 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(sent));
+      text.remove_prefix(sent);
     }
     return true;
   }

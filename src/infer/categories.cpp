@@ -35,16 +35,16 @@ CategoryResult run_monotone(const CategoryPlan& plan, const InputRows& inputs, c
   CategoryResult result;
   result.run = run(*plan.compiled, inputs, plan.input_of, {}, above, observer);
   const std::vector<Index> left = std::move(result.run.live);
-  const auto first = static_cast<std::size_t>(above.depth);
-  result.run.live_rows.resize(static_cast<std::size_t>(plan.compiled->layers()), 0);
-  result.run.distinct_rows.resize(static_cast<std::size_t>(plan.compiled->layers()), 0);
+  const std::size_t first = above.depth;
+  result.run.live_rows.resize(plan.compiled->layers(), 0);
+  result.run.distinct_rows.resize(plan.compiled->layers(), 0);
   if (left.empty()) return result;
 
   RunOptions below = options;
   below.bracket = Bracket::below;
   RunResult sure = run(*plan.compiled, inputs, plan.input_of, left, below, observer);
   const std::vector<Index> open = without(left, sure.live);
-  result.settled_rows = static_cast<Offset>(open.size());
+  result.settled_rows = open.size();
   RunResult settled;
   if (!open.empty()) settled = run(*plan.ordered, inputs, {}, open, options, observer);
   std::ranges::merge(sure.live, settled.live, std::back_inserter(result.run.live));

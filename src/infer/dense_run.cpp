@@ -11,7 +11,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 // Panels that a thread takes at a time. A panel of a 784-512-…-10 network takes 20 µs: four cost more than
 // taking them does. Fewer where threads would be left without any, or wait long for the last.
@@ -37,12 +37,11 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
   parallel_workers((panels + at_a_time - 1) / at_a_time, [&](int worker) {
     if (next >= panels) return;
     const std::unique_ptr<PanelLoader> loader = make_loader();
-    Buffer<float> y(static_cast<std::size_t>(widest) * kLanes), spare(y.size());
+    Buffer<float> y(widest * kLanes), spare(y.size());
     PanelRange range;
     for (std::size_t p = next.fetch_add(at_a_time); p < panels; p = next.fetch_add(at_a_time)) {
       observer.check_stop();
-      if (worker == 0)
-        observer.report("run", static_cast<double>(p * kLanes), static_cast<double>(rows), "rows");
+      if (worker == 0) observer.report("run", p * kLanes, rows, "rows");
       for (std::size_t i = p; i < std::min(panels, p + at_a_time); ++i) {
         const std::size_t count = std::min(kLanes, rows - i * kLanes);
         const float* x = loader->load(i * kLanes, count);
@@ -55,7 +54,7 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
       }
     }
   });
-  observer.report("run", static_cast<double>(rows), static_cast<double>(rows), "rows");
+  observer.report("run", rows, rows, "rows");
 }
 
 }  // namespace filigree

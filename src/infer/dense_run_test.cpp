@@ -27,7 +27,7 @@ MemoryLayers mixed_network(const std::vector<Index>& widths, std::uint64_t seed)
   for (std::size_t l = 0; l + 1 < widths.size(); ++l) {
     CsrMatrix w = random_csr(widths[l + 1], widths[l], 0.4, seed + l);
     for (float& v : w.value) v *= 0.3f;
-    std::vector<float> bias(static_cast<std::size_t>(widths[l + 1]));
+    std::vector<float> bias(widths[l + 1]);
     Random random(seed, l);
     for (float& b : bias) b = static_cast<float>(random.uniform(-0.2, 0.2));
     layers.push_back({std::move(w),
@@ -38,13 +38,13 @@ MemoryLayers mixed_network(const std::vector<Index>& widths, std::uint64_t seed)
 }
 
 InputMap same_inputs(Index width) {
-  std::vector<Index> map(static_cast<std::size_t>(width));
+  std::vector<Index> map(width);
   std::iota(map.begin(), map.end(), 0);
   return {map, width};
 }
 
 std::vector<Index> all_of(Index count) {
-  std::vector<Index> all(static_cast<std::size_t>(count));
+  std::vector<Index> all(count);
   std::iota(all.begin(), all.end(), 0);
   return all;
 }
@@ -53,7 +53,7 @@ std::vector<float> run_all(const LayerSource& network, std::size_t rows, const M
                            const Observer& observer = {}) {
   const auto plan = plan_as_is(network, std::size_t{1} << 30, {});
   const Index width = network.outputs();
-  std::vector<float> outputs(rows * static_cast<std::size_t>(width), -7.0f);
+  std::vector<float> outputs(rows * width, -7.0f);
   const std::vector<Index> all = all_of(width);
   const OutputMap map{all, {}};
   run_dense(*plan, rows, loader, map, outputs, observer);
@@ -111,7 +111,7 @@ TEST(DenseRun, AgreesWithTheReferenceOnBytesFloatsAndSparseRows) {
     for (const std::size_t count : {1u, 31u, 32u, 33u, 300u}) {
       const Rows rows(count * 19);
       const InputRows inputs = full_rows(19, scaled(rows.floats, 19, scaling));
-      const auto expected = reference_outputs(network, inputs, all_of(static_cast<Index>(count)), {});
+      const auto expected = reference_outputs(network, inputs, all_of(count), {});
       const auto found = run_all(network, count, dense_loader(std::span(rows.bytes), scaling, map));
       expect_near(found, expected);
       EXPECT_EQ(run_all(network, count, dense_loader(std::span(rows.floats), scaling, map)), found);

@@ -12,7 +12,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 constexpr unsigned kCompactEvery = 4;      // layers: counting rows waits for the device
 constexpr std::uint64_t kSpare = 1 << 26;  // bytes of device memory that a run leaves alone
 
@@ -39,7 +39,7 @@ HostLayer DeviceForm::view(Bracket bracket) const {
   host.column = column;
   host.value = value;
   host.bias = layer->bias;
-  host.inputs = static_cast<unsigned>(layer->inputs());
+  host.inputs = layer->inputs();
   host.uniform = layer->weights.uniform;
   host.activation = layer->activation;
   if (bracket == Bracket::above) host.scale = 1.0f + layer->slack;
@@ -53,23 +53,21 @@ DeviceExecutor::DeviceExecutor(const DeviceBackend& backend, std::vector<int> de
 
 void DeviceExecutor::prepare(const PlanSource& plan) {
   if (!plan.resident() || prepared_.contains(&plan)) return;
-  std::vector<std::shared_ptr<const DeviceForm>> forms(static_cast<std::size_t>(plan.layers()));
+  std::vector<std::shared_ptr<const DeviceForm>> forms(plan.layers());
   parallel_for(forms.size(), 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t l = first; l < last; ++l)
-      forms[l] = std::make_shared<DeviceForm>(plan.layer(static_cast<Index>(l)));
+    for (std::size_t l = first; l < last; ++l) forms[l] = std::make_shared<DeviceForm>(plan.layer(l));
   });
   prepared_.emplace(&plan, std::move(forms));
 }
 
 std::shared_ptr<const DeviceForm> DeviceExecutor::form(const PlanSource& plan, Index l) {
   const auto found = prepared_.find(&plan);
-  return found != prepared_.end() ? found->second[static_cast<std::size_t>(l)]
-                                  : std::make_shared<const DeviceForm>(plan.layer(l));
+  return found != prepared_.end() ? found->second[l] : std::make_shared<const DeviceForm>(plan.layer(l));
 }
 
 RunShape DeviceExecutor::shape_of(const PlanSource& plan, Index layers) {
   RunShape shape;
-  shape.widest = static_cast<unsigned>(plan.inputs());
+  shape.widest = plan.inputs();
   for (Index l = 0; l < layers; ++l) {
     const auto layer = plan.layer(l);
     shape.widest = std::max(shape.widest, static_cast<unsigned>(layer->outputs()));
@@ -85,7 +83,7 @@ std::vector<unsigned> DeviceExecutor::rows_that_fit(RunShape shape, const Device
   std::vector<unsigned> fitting;
   constexpr unsigned kBlock = 512;  // rows come in whole blocks
   for (const int d : devices_) {
-    const DeviceFacts& device = facts[static_cast<std::size_t>(d)];
+    const DeviceFacts& device = facts[d];
     shape.rows = kBlock;
     const std::uint64_t one = backend_.run_bytes(shape, options) + kBlock * input_bytes;
     shape.rows = 2 * kBlock;
@@ -112,7 +110,7 @@ RunResult DeviceExecutor::run(const PlanSource& plan, const InputRows& inputs,
   const Index layers = options.depth > 0 ? std::min(options.depth, plan.layers()) : plan.layers();
   std::vector<Index> all;
   if (rows.empty()) {
-    all.resize(static_cast<std::size_t>(inputs.rows));
+    all.resize(inputs.rows);
     std::iota(all.begin(), all.end(), 0);
     rows = all;
   }
@@ -120,15 +118,14 @@ RunResult DeviceExecutor::run(const PlanSource& plan, const InputRows& inputs,
   how.compact_every = options.filter && plan.keeps_zero() ? kCompactEvery : 0;
   RunShape shape = shape_of(plan, layers);
   // Rows are about as full as each other; twice the mean is room for those that are not.
-  const auto entry_bytes = static_cast<std::uint64_t>(inputs.binary() ? 2 : 6);
-  const std::uint64_t mean =
-      static_cast<std::uint64_t>(inputs.nnz()) / static_cast<std::uint64_t>(std::max<Index>(1, inputs.rows));
+  const std::uint64_t entry_bytes = inputs.binary() ? 2 : 6;
+  const std::uint64_t mean = static_cast<std::uint64_t>(inputs.nnz()) / (std::max<Index>(1, inputs.rows));
   const std::vector<unsigned> fitting = rows_that_fit(shape, how, 2 * entry_bytes * mean + sizeof(Offset));
-  std::vector<Index> absorbed_by(static_cast<std::size_t>(inputs.rows), -1);
-  std::vector<char> alive(static_cast<std::size_t>(inputs.rows), 0);
+  std::vector<Index> absorbed_by(inputs.rows, -1);
+  std::vector<char> alive(inputs.rows, 0);
   RunResult result;
-  result.live_rows.assign(static_cast<std::size_t>(layers), 0);
-  result.distinct_rows.assign(static_cast<std::size_t>(layers), 0);
+  result.live_rows.assign(layers, 0);
+  result.distinct_rows.assign(layers, 0);
 
   for (std::size_t done = 0; done < rows.size();) {
     std::vector<Part> parts;
@@ -152,27 +149,25 @@ RunResult DeviceExecutor::run(const PlanSource& plan, const InputRows& inputs,
       observer.check_stop();
       const auto layer = form(plan, l);
       for (Part& part : parts) part.run->run(layer->view(options.bracket));
-      for (const Part& part : parts) result.distinct_rows[static_cast<std::size_t>(l)] += part.run->rows();
+      for (const Part& part : parts) result.distinct_rows[l] += part.run->rows();
       if (options.merge_rows && is_merge_point(l + 1) && l + 1 < layers)
         for (Part& part : parts) {
           const DeviceRun::Absorbed absorbed = part.run->merge_equal_rows();
           for (std::size_t i = 0; i < absorbed.row.size(); ++i)
-            absorbed_by[static_cast<std::size_t>(rows[part.first + absorbed.row[i]])] =
-                rows[part.first + absorbed.by[i]];
+            absorbed_by[rows[part.first + absorbed.row[i]]] = rows[part.first + absorbed.by[i]];
         }
-      observer.report("run", static_cast<double>(done) + static_cast<double>(next - done) * (l + 1) / layers,
-                      static_cast<double>(rows.size()), "inputs");
+      observer.report("run", done + static_cast<double>(next - done) * (l + 1) / layers, rows.size(),
+                      "inputs");
     }
     for (Part& part : parts) {
-      for (const unsigned row : part.run->live_rows())
-        alive[static_cast<std::size_t>(rows[part.first + row])] = 1;
+      for (const unsigned row : part.run->live_rows()) alive[rows[part.first + row]] = 1;
       const std::vector<unsigned> counts = part.run->live_counts();
       for (std::size_t l = 0; l < counts.size(); ++l) result.live_rows[l] += counts[l];
     }
     done = next;
   }
   for (const Index row : rows)
-    if (alive[static_cast<std::size_t>(standing_for(absorbed_by, row))]) result.live.push_back(row);
+    if (alive[standing_for(absorbed_by, row)]) result.live.push_back(row);
   return result;
 }
 
@@ -180,8 +175,8 @@ void DeviceExecutor::run_dense(const PlanSource& plan, std::size_t rows, const M
                                const OutputMap& map, std::span<float> outputs, const Observer& observer) {
   RunShape shape = shape_of(plan, plan.layers());
   const std::vector<unsigned> fitting = rows_that_fit(shape, options_, 0);
-  const auto width = static_cast<std::size_t>(plan.inputs());
-  const auto last = static_cast<std::size_t>(plan.layer(plan.layers() - 1)->outputs());
+  const std::size_t width = plan.inputs();
+  const std::size_t last = plan.layer(plan.layers() - 1)->outputs();
   constexpr std::size_t kMostRows = 1 << 16;  // on the host at a time
   for (std::size_t done = 0; done < rows;) {
     std::vector<Part> parts;
@@ -214,10 +209,9 @@ void DeviceExecutor::run_dense(const PlanSource& plan, std::size_t rows, const M
       for (std::size_t r = 0; r < part.count; ++r)
         for (std::size_t o = 0; o < map.output_of.size(); ++o)
           outputs[(part.first + r) * map.output_of.size() + o] =
-              map.output_of[o] < 0 ? map.constant[o]
-                                   : found[r * last + static_cast<std::size_t>(map.output_of[o])];
+              map.output_of[o] < 0 ? map.constant[o] : found[r * last + map.output_of[o]];
     }
-    observer.report("run", static_cast<double>(done), static_cast<double>(rows), "rows");
+    observer.report("run", done, rows, "rows");
   }
 }
 

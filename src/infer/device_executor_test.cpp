@@ -100,8 +100,7 @@ TEST(DeviceExecutor, RunsEveryActivation) {
   Index width = 30;
   for (const Activation activation : {Activation::relu, Activation::leaky_relu, Activation::tanh,
                                       Activation::sigmoid, Activation::softplus, Activation::identity}) {
-    Layer layer{
-        random_csr(width + 3, width, 0.4, static_cast<std::uint64_t>(width)), {}, {activation, kNoCap, 0.1f}};
+    Layer layer{random_csr(width + 3, width, 0.4, width), {}, {activation, kNoCap, 0.1f}};
     layer.bias.assign(static_cast<std::size_t>(width) + 3, 0.125f);
     layers.push_back(std::move(layer));
     width += 3;
@@ -111,7 +110,7 @@ TEST(DeviceExecutor, RunsEveryActivation) {
   Random random(5);
   for (float& v : values) v = static_cast<float>(random.normal());
   std::vector<Index> outputs{3, -1, 44, 0}, inputs(30);
-  for (Index i = 0; i < 30; ++i) inputs[static_cast<std::size_t>(i)] = i;
+  for (Index i = 0; i < 30; ++i) inputs[i] = i;
   const std::vector<float> constant{0, 7, 0, 0};
   const InputMap map(inputs, 30);
   const InputScaling none;

@@ -39,7 +39,7 @@ std::vector<Index> outputs_for(const Network& network, const Dataset& data) {
   const std::vector<Index>& known = network.facts().class_labels;
   std::vector<Index> output;
   for (Index c = 0; c < data.classes; ++c) {
-    const Index label = data.class_label.empty() ? c : data.class_label[static_cast<std::size_t>(c)];
+    const Index label = data.class_label.empty() ? c : data.class_label[c];
     if (known.empty()) {
       // Trained on classes called 0, 1, …, or made by another program: numbers are all there is.
       const bool trained = network.facts().loss.has_value();
@@ -61,10 +61,10 @@ std::vector<Index> outputs_for(const Network& network, const Dataset& data) {
 
 // -log of the label's share, by the largest output, so that nothing overflows.
 double cross_entropy(std::span<const float> outputs, std::size_t label) {
-  const auto largest = static_cast<double>(std::ranges::max(outputs));
+  const double largest = std::ranges::max(outputs);
   double sum = 0;
-  for (const float o : outputs) sum += std::exp(static_cast<double>(o) - largest);
-  return std::log(sum) + largest - static_cast<double>(outputs[label]);
+  for (const float o : outputs) sum += std::exp(o - largest);
+  return std::log(sum) + largest - outputs[label];
 }
 
 double squared_error(std::span<const float> outputs, std::size_t label) {
@@ -80,13 +80,12 @@ double squared_error(std::span<const float> outputs, std::size_t label) {
 DataRows in_order(const DataRows& rows, std::span<const Index> order) {
   DataRows result;
   result.rows = rows.rows;
-  result.features = static_cast<Index>(order.size());
+  result.features = order.size();
   result.label = rows.label;
-  result.floats = Buffer<float>(static_cast<std::size_t>(rows.rows) * order.size());
-  const auto width = static_cast<std::size_t>(rows.features);
+  result.floats = Buffer<float>(rows.rows * order.size());
+  const std::size_t width = rows.features;
   for (std::size_t i = 0; i < result.floats.size(); ++i)
-    result.floats[i] =
-        rows.floats[i / order.size() * width + static_cast<std::size_t>(order[i % order.size()])];
+    result.floats[i] = rows.floats[i / order.size() * width + order[i % order.size()]];
   return result;
 }
 
@@ -101,10 +100,8 @@ class Scores {
 
   void add(const DataRows& rows, const Observer& observer) {
     const bool mse = plan_.facts().loss == Loss::mse;
-    const auto output_of_row = [&](std::size_t row) {
-      return output_of_class_[static_cast<std::size_t>(rows.label[row])];
-    };
-    const auto total = static_cast<std::size_t>(rows.rows);
+    const auto output_of_row = [&](std::size_t row) { return output_of_class_[rows.label[row]]; };
+    const std::size_t total = rows.rows;
     const std::size_t batch =
         std::max<std::size_t>(static_cast<std::size_t>(kPanelRows), kOutputsAtATime / width_);
     result_.rows += rows.rows;
@@ -119,13 +116,13 @@ class Scores {
       parallel_for(count, 1024, [&](std::size_t begin, std::size_t end) {
         for (std::size_t r = begin; r < end; ++r) {
           const auto row = std::span(outputs).subspan(r * width_, width_);
-          const auto label = static_cast<std::size_t>(output_of_row(first + r));
+          const std::size_t label = output_of_row(first + r);
           right[r] = best_output(row) == output_of_row(first + r);
           row_loss[r] = mse ? squared_error(row, label) : cross_entropy(row, label);
         }
       });
       for (std::size_t r = 0; r < count; ++r) {
-        const auto label = static_cast<std::size_t>(output_of_row(first + r));
+        const std::size_t label = output_of_row(first + r);
         ++result_.rows_by_class[label];
         result_.wrong_by_class[label] += right[r] ? 0 : 1;
         right_rows_ += right[r];
@@ -135,10 +132,10 @@ class Scores {
   }
 
   Evaluation result() {
-    const auto total = static_cast<double>(result_.rows);
-    result_.accuracy = static_cast<double>(right_rows_) / total;
+    const double total = result_.rows;
+    result_.accuracy = right_rows_ / total;
     result_.loss = loss_ / total;
-    result_.connections_per_row = static_cast<double>(work_.connections) / total;
+    result_.connections_per_row = work_.connections / total;
     result_.rows_by_exit = std::move(work_.rows_by_exit);
     return std::move(result_);
   }

@@ -127,7 +127,7 @@ TEST(Evaluate, GivesTheSameForBytesFloatsAndSparseRowsScaledOrNot) {
   for (Index r = 0; r < kRows; ++r) {
     for (Index f = 0; f < kFeatures; ++f) {
       const auto value = static_cast<std::uint8_t>(random.below(4) == 0 ? random.below(256) : 0);
-      const auto at = static_cast<std::size_t>(r * kFeatures + f);
+      const std::size_t at = r * kFeatures + f;
       bytes.bytes[at] = value;
       floats.floats[at] = value;
       if (value == 0) continue;

@@ -22,7 +22,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 static_assert(kPanelRows == kBitPanelRows);
 
 // A panel's rows move on to the next layer's waiting panel once enough of them died. Copying a row costs
@@ -41,7 +41,7 @@ struct Segment {
   std::size_t widest() const {  // neurons that a panel must have room for
     Index width = 0;
     for (const auto& layer : layers) width = std::max({width, layer->inputs(), layer->outputs()});
-    return static_cast<std::size_t>(width);
+    return width;
   }
 };
 
@@ -144,7 +144,7 @@ class Worker {
     if (shared_.options.bracket == Bracket::below) scale = 1.0f - layer.slack;
     run_panel_layer(layer, scale, current_.values.data(), spare_.data(), range_);
     std::swap(current_.values, spare_);
-    const auto at = static_cast<std::size_t>(segment_.first) + l;
+    const auto at = segment_.first + l;
     tally_.computed[at] += std::popcount(occupied);
     std::uint32_t live = 0;
     for (std::uint32_t left = occupied; left != 0; left &= left - 1) {
@@ -167,20 +167,19 @@ class Worker {
         break;
     }
     for (Index n = 0; n < layer.outputs(); ++n)
-      if (current_.values[static_cast<std::size_t>(n) * kLanes + static_cast<std::size_t>(lane)] != 0)
-        return false;  // NaN, too
+      if (current_.values[n * kLanes + lane] != 0) return false;  // NaN, too
     return true;
   }
 
   // Rows all at the cap, which every later layer keeps there, are done: they end non-zero.
   std::uint32_t retire_saturated(const PlanLayer& layer, std::size_t l, std::uint32_t rows) {
-    const auto at = static_cast<std::size_t>(segment_.first) + l;
+    const auto at = segment_.first + l;
     if (!shared_.retires[at] || layer.outputs() == 0) return rows;
     for (std::uint32_t left = rows; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
       if (!(range_.lowest[lane] >= layer.activation.cap)) continue;
       rows &= ~(std::uint32_t{1} << lane);
-      shared_.alive[static_cast<std::size_t>(current_.tags[lane].row)] = 1;
+      shared_.alive[current_.tags[lane].row] = 1;
       tally_.retired[at + 1] += current_.tags[lane].stands_for;
     }
     return rows;
@@ -211,7 +210,7 @@ class Worker {
     for (std::uint32_t left = rows; left != 0; left &= left - 1) {
       const int lane = std::countr_zero(left);
       const Index row = current_.tags[lane].row;
-      if (!is_zero(*segment_.layers.back(), lane)) shared_.alive[static_cast<std::size_t>(row)] = 1;
+      if (!is_zero(*segment_.layers.back(), lane)) shared_.alive[row] = 1;
       if (shared_.options.output) shared_.options.output(row, current_.values.data(), lane);
     }
   }
@@ -232,7 +231,7 @@ class InputFeed {
   InputFeed(const InputRows& inputs, std::span<const Index> input_of, std::span<const Index> rows,
             Index width, const BitPanels* bits)
       : inputs_(inputs), rows_(rows), width_(static_cast<std::size_t>(width)) {
-    place_of_.resize(static_cast<std::size_t>(inputs.cols));
+    place_of_.resize(inputs.cols);
     for (std::size_t c = 0; c < place_of_.size(); ++c)
       place_of_[c] = input_of.empty() ? static_cast<Index>(c) : input_of[c];
     if (!rows.empty() || bits == nullptr) return;
@@ -244,8 +243,7 @@ class InputFeed {
     group_column_.resize(group_begin_.back());
     std::vector<std::uint32_t> next(group_begin_.begin(), group_begin_.end() - 1);
     for (std::size_t c = 0; c < place_of_.size(); ++c)
-      if (place_of_[c] >= 0)
-        group_column_[next[static_cast<std::size_t>(place_of_[c])]++] = static_cast<std::uint16_t>(c);
+      if (place_of_[c] >= 0) group_column_[next[place_of_[c]]++] = static_cast<std::uint16_t>(c);
   }
 
   std::size_t total() const { return rows_.empty() ? static_cast<std::size_t>(inputs_.rows) : rows_.size(); }
@@ -256,7 +254,7 @@ class InputFeed {
     if (first >= total()) return false;
     panel.count = static_cast<int>(std::min(kLanes, total() - first));
     for (int lane = 0; lane < panel.count; ++lane) {
-      const std::size_t i = first + static_cast<std::size_t>(lane);
+      const std::size_t i = first + lane;
       panel.tags[lane] = {rows_.empty() ? static_cast<Index>(i) : rows_[i], 1};
     }
     if (bits_ != nullptr) {
@@ -274,12 +272,10 @@ class InputFeed {
     for (int lane = 0; lane < panel.count; ++lane) {
       const Index row = panel.tags[lane].row;
       const auto columns = inputs_.row_columns(row);
-      const auto first = static_cast<std::size_t>(inputs_.row_begin[static_cast<std::size_t>(row)]);
+      const std::size_t first = inputs_.row_begin[row];
       for (std::size_t e = 0; e < columns.size(); ++e) {
         const Index to = place_of_[columns[e]];
-        if (to >= 0)
-          x[static_cast<std::size_t>(to) * kLanes + static_cast<std::size_t>(lane)] +=
-              inputs_.binary() ? 1.0f : inputs_.value[first + e];
+        if (to >= 0) x[to * kLanes + lane] += inputs_.binary() ? 1.0f : inputs_.value[first + e];
       }
     }
   }
@@ -317,11 +313,11 @@ Index merge_point_after(Index layer, Index layers, bool merge) {
 // A layer's rows may retire if all that follow keep saturated rows saturated.
 std::vector<char> retiring_layers(const PlanSource& plan, bool enabled) {
   const Index layers = plan.layers();
-  std::vector<char> retires(static_cast<std::size_t>(layers), 0);
+  std::vector<char> retires(layers, 0);
   if (!enabled || !plan.resident()) return retires;
   for (Index l = layers; l-- > 0;) {
     const PlanLayer& layer = *plan.layer(l);
-    retires[static_cast<std::size_t>(l)] = layer.activation.saturates();
+    retires[l] = layer.activation.saturates();
     if (!layer.saturation_stays) break;
   }
   return retires;
@@ -334,7 +330,7 @@ bool is_merge_point(Index layers_done) {
 }
 
 Index standing_for(const std::vector<Index>& absorbed_by, Index row) {
-  while (absorbed_by[static_cast<std::size_t>(row)] >= 0) row = absorbed_by[static_cast<std::size_t>(row)];
+  while (absorbed_by[row] >= 0) row = absorbed_by[row];
   return row;
 }
 
@@ -345,8 +341,8 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
   assert(input_of.empty() ? inputs.cols == plan.inputs()
                           : input_of.size() == static_cast<std::size_t>(inputs.cols));
   const bool merge = options.merge_rows && !options.output;
-  std::vector<char> alive(static_cast<std::size_t>(inputs.rows), 0);
-  std::vector<Index> absorbed_by(static_cast<std::size_t>(inputs.rows), -1);
+  std::vector<char> alive(inputs.rows, 0);
+  std::vector<Index> absorbed_by(inputs.rows, -1);
   const std::vector<char> retires = retiring_layers(plan, merge);
   Tally total(static_cast<std::size_t>(layers));
 
@@ -385,15 +381,12 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
         const bool filled = input_feed.fill(panel);
         const bool now_and_then = input_feed.taken() / kLanes % 16 == 0;
         if (const std::unique_lock lock(report_mutex, std::try_to_lock); now_and_then && lock)
-          observer.report("run", static_cast<double>(input_feed.taken()),
-                          static_cast<double>(input_feed.total()), "inputs");
+          observer.report("run", input_feed.taken(), input_feed.total(), "inputs");
         return filled;
       };
-      std::vector<Tally> tallies(static_cast<std::size_t>(threads()),
-                                 Tally(static_cast<std::size_t>(layers)));
-      parallel_workers(tallies.size(), [&](int worker) {
-        Worker(segment, shared, tallies[static_cast<std::size_t>(worker)]).work(feed);
-      });
+      std::vector<Tally> tallies(threads(), Tally(static_cast<std::size_t>(layers)));
+      parallel_workers(tallies.size(),
+                       [&](int worker) { Worker(segment, shared, tallies[worker]).work(feed); });
       for (const Tally& tally : tallies)
         for (std::size_t l = 0; l < total.live.size(); ++l) {
           total.live[l] += tally.live[l];
@@ -411,7 +404,7 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
 
   RunResult result;
   const auto collect = [&](Index row) {
-    if (alive[static_cast<std::size_t>(standing_for(absorbed_by, row))]) result.live.push_back(row);
+    if (alive[standing_for(absorbed_by, row)]) result.live.push_back(row);
   };
   if (rows.empty()) {
     for (Index row = 0; row < inputs.rows; ++row) collect(row);

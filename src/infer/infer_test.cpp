@@ -34,7 +34,7 @@ InputRows random_inputs(Index rows, Index cols, double density, std::uint64_t se
 }
 
 std::vector<Index> all_rows(const InputRows& inputs) {
-  std::vector<Index> rows(static_cast<std::size_t>(inputs.rows));
+  std::vector<Index> rows(inputs.rows);
   std::iota(rows.begin(), rows.end(), 0);
   return rows;
 }
@@ -43,7 +43,7 @@ std::vector<Index> all_rows(const InputRows& inputs) {
 std::vector<Layer> random_layers(Index width, int depth, float bias, std::uint64_t seed) {
   std::vector<Layer> layers;
   for (int l = 0; l < depth; ++l) {
-    CsrMatrix w = random_csr(width, width, 0.3, seed + static_cast<std::uint64_t>(l));
+    CsrMatrix w = random_csr(width, width, 0.3, seed + l);
     for (float& v : w.value) v *= 0.3f;
     layers.push_back(
         {std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), {Activation::relu, 6}});
@@ -62,10 +62,9 @@ struct Outputs {
 
 Outputs run_outputs(const PlanSource& plan, const InputRows& inputs, Index outputs, RunOptions options = {}) {
   Outputs found;
-  found.values.assign(static_cast<std::size_t>(inputs.rows * outputs), 0.0f);
+  found.values.assign(inputs.rows * outputs, 0.0f);
   options.output = [&](Index row, const float* panel, Index lane) {
-    for (Index o = 0; o < outputs; ++o)
-      found.values[static_cast<std::size_t>(row * outputs + o)] = panel[o * kPanelRows + lane];
+    for (Index o = 0; o < outputs; ++o) found.values[row * outputs + o] = panel[o * kPanelRows + lane];
   };
   found.result = run(plan, inputs, {}, {}, options, {});
   return found;
@@ -196,8 +195,7 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
       const Index row = 100 - p * kPanelRows - lane;
       panel.tags[lane] = {row, 2};
       for (Index n = 0; n < 3; ++n)
-        panel.values[static_cast<std::size_t>(n * kPanelRows + lane)] =
-            static_cast<float>((row % 4) * 10 + n);
+        panel.values[n * kPanelRows + lane] = static_cast<float>((row % 4) * 10 + n);
     }
     store.add(std::move(panel));
   }
@@ -210,28 +208,26 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
   for (int lane = 0; lane < 4; ++lane) {
     const RowTag tag = left[0].tags[lane];
     stands_for += tag.stands_for;
-    EXPECT_EQ(absorbed_by[static_cast<std::size_t>(tag.row)], -1);
+    EXPECT_EQ(absorbed_by[tag.row], -1);
     EXPECT_LT(tag.row, 100 - 2 * kPanelRows - 2) << "the smallest number stands for the others";
     for (Index n = 0; n < 3; ++n)
-      EXPECT_EQ(left[0].values[static_cast<std::size_t>(n * kPanelRows + lane)],
-                static_cast<float>((tag.row % 4) * 10 + n));
+      EXPECT_EQ(left[0].values[n * kPanelRows + lane], static_cast<float>((tag.row % 4) * 10 + n));
   }
   EXPECT_EQ(stands_for, 2 * (2 * kPanelRows + 7));
   for (Index row = 100; row > 100 - 2 * kPanelRows; --row) {
-    ASSERT_GE(absorbed_by[static_cast<std::size_t>(row)], 0);
-    EXPECT_EQ(absorbed_by[static_cast<std::size_t>(row)] % 4, row % 4);
+    ASSERT_GE(absorbed_by[row], 0);
+    EXPECT_EQ(absorbed_by[row] % 4, row % 4);
   }
 }
 
 CategoryPlan compiled_plan(const Network& network) {
-  std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
-  const Compiled compiled =
-      compile_exactly(network, {},
-                      [&](Index l, const Layer& layer, const LayerFacts& facts, const DistinctRows& distinct,
-                          const DistinctRows* before) {
-                        ordered[static_cast<std::size_t>(l)] =
-                            std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts));
-                      });
+  std::vector<std::shared_ptr<const PlanLayer>> ordered(network.layers());
+  const Compiled compiled = compile_exactly(
+      network, {},
+      [&](Index l, const Layer& layer, const LayerFacts& facts, const DistinctRows& distinct,
+          const DistinctRows* before) {
+        ordered[l] = std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts));
+      });
   CategoryPlan plan;
   plan.monotone = true;
   plan.input_of = compiled.network.parts().ports.input_of;

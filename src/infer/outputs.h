@@ -13,7 +13,7 @@ namespace filigree {
 // The largest output, the first of equals; -1 if one of them is NaN.
 inline Index best_output(std::span<const float> outputs) {
   if (std::ranges::any_of(outputs, [](float o) { return std::isnan(o); })) return -1;
-  return static_cast<Index>(std::ranges::max_element(outputs) - outputs.begin());
+  return std::ranges::max_element(outputs) - outputs.begin();
 }
 
 }  // namespace filigree

@@ -7,7 +7,7 @@ namespace filigree {
 
 void run_panel_layer(const PlanLayer& layer, float scale, const float* x, float* y, PanelRange& range) {
   spmm_panel(layer.weights, {layer.bias, layer.activation, scale}, x, y, range);
-  const auto outputs = static_cast<std::size_t>(layer.outputs()) * static_cast<std::size_t>(kPanelRows);
+  const auto outputs = static_cast<std::size_t>(layer.outputs()) * kPanelRows;
   if (!layer.activation.in_epilogue()) apply_activation(layer.activation, {y, outputs});
 }
 

@@ -15,11 +15,11 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 constexpr auto kRowsInOrder = [] {
   std::array<Index, kLanes> rows{};
-  for (std::size_t b = 0; b < kLanes; ++b) rows[b] = static_cast<Index>(b);
+  for (std::size_t b = 0; b < kLanes; ++b) rows[b] = b;
   return rows;
 }();
 
@@ -45,9 +45,9 @@ void map_panel(const InputMap& map, const float* columns, float* x) {
       std::fill_n(to, kLanes, 0.0f);
       continue;
     }
-    std::copy_n(columns + static_cast<std::size_t>(own[0]) * kLanes, kLanes, to);
+    std::copy_n(columns + own[0] * kLanes, kLanes, to);
     for (const Index c : own.subspan(1)) {
-      const float* from = columns + static_cast<std::size_t>(c) * kLanes;
+      const float* from = columns + c * kLanes;
       for (std::size_t b = 0; b < kLanes; ++b) to[b] += from[b];
     }
   }
@@ -126,9 +126,8 @@ class SparseLoader final : public PanelLoader {
   }
   void load_row(std::size_t row, float* x) override {
     std::fill_n(x, map_.inputs(), 0.0f);
-    for (auto e = static_cast<std::size_t>(rows_.row_begin[row]);
-         e < static_cast<std::size_t>(rows_.row_begin[row + 1]); ++e) {
-      const Index to = map_.input_of(static_cast<std::size_t>(rows_.column[e]));
+    for (std::size_t e = rows_.row_begin[row]; e < static_cast<std::size_t>(rows_.row_begin[row + 1]); ++e) {
+      const Index to = map_.input_of(rows_.column[e]);
       if (to >= 0) x[to] += rows_.value[e];
     }
   }
@@ -137,10 +136,10 @@ class SparseLoader final : public PanelLoader {
   template <typename Visit>
   void for_each_entry(std::size_t first, std::size_t count, const Visit& visit) {
     for (std::size_t lane = 0; lane < count; ++lane) {
-      const auto end = static_cast<std::size_t>(rows_.row_begin[first + lane + 1]);
-      for (auto e = static_cast<std::size_t>(rows_.row_begin[first + lane]); e < end; ++e) {
-        const Index to = map_.input_of(static_cast<std::size_t>(rows_.column[e]));
-        if (to >= 0) visit(x_[static_cast<std::size_t>(to) * kLanes + lane], rows_.value[e]);
+      const std::size_t end = rows_.row_begin[first + lane + 1];
+      for (std::size_t e = rows_.row_begin[first + lane]; e < end; ++e) {
+        const Index to = map_.input_of(rows_.column[e]);
+        if (to >= 0) visit(x_[to * kLanes + lane], rows_.value[e]);
       }
     }
   }
@@ -161,17 +160,16 @@ class ScaledSparseLoader final : public PanelLoader {
   const float* load(std::size_t first, std::size_t count) override {
     dense_.zero();
     for (std::size_t lane = 0; lane < count; ++lane) {
-      const auto end = static_cast<std::size_t>(rows_.row_begin[first + lane + 1]);
-      for (auto e = static_cast<std::size_t>(rows_.row_begin[first + lane]); e < end; ++e)
-        dense_[lane * width_ + static_cast<std::size_t>(rows_.column[e])] += rows_.value[e];
+      const std::size_t end = rows_.row_begin[first + lane + 1];
+      for (std::size_t e = rows_.row_begin[first + lane]; e < end; ++e)
+        dense_[lane * width_ + rows_.column[e]] += rows_.value[e];
     }
     return loader_.load(0, count);
   }
   void load_row(std::size_t row, float* x) override {
     std::fill_n(dense_.data(), width_, 0.0f);
-    for (auto e = static_cast<std::size_t>(rows_.row_begin[row]);
-         e < static_cast<std::size_t>(rows_.row_begin[row + 1]); ++e)
-      dense_[static_cast<std::size_t>(rows_.column[e])] += rows_.value[e];
+    for (std::size_t e = rows_.row_begin[row]; e < static_cast<std::size_t>(rows_.row_begin[row + 1]); ++e)
+      dense_[rows_.column[e]] += rows_.value[e];
     loader_.load_row(0, x);
   }
 
@@ -203,7 +201,7 @@ InputMap::InputMap(std::vector<Index> input_of, Index inputs)
   column_.resize(begin_.back());
   std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
   for (std::size_t c = 0; c < input_of_.size(); ++c)
-    if (input_of_[c] >= 0) column_[next[static_cast<std::size_t>(input_of_[c])]++] = static_cast<Index>(c);
+    if (input_of_[c] >= 0) column_[next[input_of_[c]]++] = c;
   for (std::size_t n = 0; n < inputs_; ++n) adds_up_ = adds_up_ || columns_of(n).size() != 1;
 }
 

@@ -12,7 +12,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 struct Place {
   std::size_t panel = 0;
@@ -50,7 +50,7 @@ void PanelStore::add(RowPanel panel) {
 }
 
 void PanelStore::merge_equal_rows(std::vector<Index>& absorbed_by) {
-  const auto neurons = static_cast<std::size_t>(neurons_);
+  const std::size_t neurons = neurons_;
   std::vector<std::uint32_t> hash(panels_.size() * kLanes);
   parallel_for(panels_.size(), 4, [&](std::size_t first, std::size_t last) {
     for (std::size_t p = first; p < last; ++p) hash_rows(panels_[p], neurons, &hash[p * kLanes]);
@@ -75,7 +75,7 @@ void PanelStore::merge_equal_rows(std::vector<Index>& absorbed_by) {
     });
     if (same != end) {
       tag(same->second).stands_for += tag(place).stands_for;
-      absorbed_by[static_cast<std::size_t>(tag(place).row)] = tag(same->second).row;
+      absorbed_by[tag(place).row] = tag(same->second).row;
     } else {
       kept.emplace(key, place);
       keep[place.panel] |= std::uint32_t{1} << place.lane;

@@ -19,11 +19,9 @@ namespace {
 // Non-zero entries of dense rows.
 InputRows sparse_rows(const Rows& dense) {
   InputRows rows;
-  rows.cols = static_cast<Index>(dense.columns());
-  rows.rows = static_cast<Index>(dense.rows());
-  const auto row_of = [&](Index r) {
-    return dense.floats().subspan(static_cast<std::size_t>(r) * dense.stride(), dense.columns());
-  };
+  rows.cols = dense.columns();
+  rows.rows = dense.rows();
+  const auto row_of = [&](Index r) { return dense.floats().subspan(r * dense.stride(), dense.columns()); };
   std::size_t entries = 0;
   for (Index r = 0; r < rows.rows; ++r)
     for (const float v : row_of(r)) entries += v != 0;
@@ -75,11 +73,10 @@ void run_sparse(const Plan::Impl& plan, const Rows& inputs, const OutputRows& ou
       outputs.row(r, width)[o] = plan.output_of[o] < 0 ? plan.output_constant[o] : 0.0f;
   RunOptions options;
   options.output = [&](Index row, const float* panel, Index lane) {
-    float* out = outputs.row(static_cast<std::size_t>(row), width);
+    float* out = outputs.row(row, width);
     for (std::size_t o = 0; o < width; ++o)
       if (plan.output_of[o] >= 0)
-        out[o] = panel[static_cast<std::size_t>(plan.output_of[o]) * static_cast<std::size_t>(kPanelRows) +
-                       static_cast<std::size_t>(lane)];
+        out[o] = panel[static_cast<std::size_t>(plan.output_of[o]) * kPanelRows + lane];
   };
   filigree::run(*plan.layers, rows, plan.input_map.all(), {}, options, observer);
 }
@@ -111,8 +108,8 @@ std::shared_ptr<Plan::Impl> routed_plan(const Network& network, double threshold
     fail_for("device", "{}: exits that rows leave by and mixtures of experts run on the CPU",
              network.describe());
   if (network.compiled()) fail("{}: a compiled network has neither exits nor mixtures", network.describe());
-  std::vector<Index> inputs(static_cast<std::size_t>(network.inputs()));
-  std::vector<Index> outputs(static_cast<std::size_t>(network.outputs()));
+  std::vector<Index> inputs(network.inputs());
+  std::vector<Index> outputs(network.outputs());
   std::iota(inputs.begin(), inputs.end(), 0);
   std::iota(outputs.begin(), outputs.end(), 0);
   std::vector<float> constants(outputs.size(), 0.0f);
@@ -191,10 +188,10 @@ std::vector<float> Plan::Impl::run(std::size_t rows, const MakeLoader& make_load
 }
 
 Index Plan::inputs() const {
-  return static_cast<Index>(impl_->input_map.columns());
+  return impl_->input_map.columns();
 }
 Index Plan::outputs() const {
-  return static_cast<Index>(impl_->output_of.size());
+  return impl_->output_of.size();
 }
 const NetworkFacts& Plan::facts() const {
   return impl_->facts;

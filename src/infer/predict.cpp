@@ -40,8 +40,8 @@ void set_shape(InputTable& table, const std::string& name, std::size_t rows, std
   const std::size_t columns = rows == 0 ? 0 : values / rows;
   if (rows == 0 || columns == 0) fail("{}: no values", name);
   if (rows > kMost || columns > kMost) fail("{}: {} rows of {} values", name, rows, columns);
-  table.rows = static_cast<Index>(rows);
-  table.columns = static_cast<Index>(columns);
+  table.rows = rows;
+  table.columns = columns;
 }
 
 InputTable read_table(std::string_view start, Source source, const Observer& observer,
@@ -62,18 +62,17 @@ InputTable read_table(std::string_view start, Source source, const Observer& obs
     set_shape(table, name, array.dims[0], table.bytes.size());
   } else if (looks_like_libsvm(start)) {
     const LibsvmTable sparse = read_libsvm(std::move(source), observer);
-    const auto width = static_cast<std::size_t>(sparse.features);
-    const auto bytes = static_cast<std::uint64_t>(sparse.labels.rows()) * width * sizeof(float);
+    const std::size_t width = sparse.features;
+    const auto bytes = sparse.labels.rows() * width * sizeof(float);
     if (bytes > memory_limit)
       fail_for("memory_limit", "{}: {} rows of {} features take {} bytes, but the memory limit is {}", name,
                sparse.labels.rows(), width, bytes, memory_limit);
-    table.floats.assign(static_cast<std::size_t>(sparse.labels.rows()) * width, 0.0f);
+    table.floats.assign(sparse.labels.rows() * width, 0.0f);
     for (std::size_t r = 0; r + 1 < sparse.row_begin.size(); ++r)
-      for (auto e = static_cast<std::size_t>(sparse.row_begin[r]);
-           e < static_cast<std::size_t>(sparse.row_begin[r + 1]); ++e)
-        table.floats[r * width + static_cast<std::size_t>(sparse.column[e])] = sparse.value[e];
+      for (std::size_t e = sparse.row_begin[r]; e < static_cast<std::size_t>(sparse.row_begin[r + 1]); ++e)
+        table.floats[r * width + sparse.column[e]] = sparse.value[e];
     table.zeros_follow = true;
-    set_shape(table, name, static_cast<std::size_t>(sparse.labels.rows()), table.floats.size());
+    set_shape(table, name, sparse.labels.rows(), table.floats.size());
   } else {
     CsvTable csv = read_csv(std::move(source), leave_out, observer);
     table.floats = std::move(csv.value);
@@ -87,22 +86,21 @@ InputTable read_table(std::string_view start, Source source, const Observer& obs
 InputTable with_columns(const InputTable& table, std::span<const Index> order) {
   InputTable result;
   result.rows = table.rows;
-  result.columns = static_cast<Index>(order.size());
-  const auto width = static_cast<std::size_t>(table.columns);
-  result.floats.resize(static_cast<std::size_t>(table.rows) * order.size());
+  result.columns = order.size();
+  const std::size_t width = table.columns;
+  result.floats.resize(table.rows * order.size());
   for (std::size_t r = 0; r < static_cast<std::size_t>(table.rows); ++r)
     for (std::size_t c = 0; c < order.size(); ++c)
-      if (order[c] >= 0)
-        result.floats[r * order.size() + c] = table.floats[r * width + static_cast<std::size_t>(order[c])];
+      if (order[c] >= 0) result.floats[r * order.size() + c] = table.floats[r * width + order[c]];
   return result;
 }
 
 // In double, from the largest output down, so that nothing overflows.
 void softmax(std::span<float> row) {
-  const auto largest = static_cast<double>(std::ranges::max(row));
+  const double largest = std::ranges::max(row);
   double sum = 0;
-  for (const float o : row) sum += std::exp(static_cast<double>(o) - largest);
-  for (float& o : row) o = static_cast<float>(std::exp(static_cast<double>(o) - largest) / sum);
+  for (const float o : row) sum += std::exp(o - largest);
+  for (float& o : row) o = static_cast<float>(std::exp(o - largest) / sum);
 }
 
 bool ends_with(const std::filesystem::path& path, std::string_view ending) {
@@ -111,14 +109,13 @@ bool ends_with(const std::filesystem::path& path, std::string_view ending) {
 
 void write_csv(const std::filesystem::path& path, const Predictions& predictions) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
-  const auto width = static_cast<std::size_t>(predictions.outputs);
+  const std::size_t width = predictions.outputs;
   AtomicFile file(path);
   fmt::memory_buffer text;
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "class");
   for (std::size_t o = 0; o < width; ++o)
-    fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y',
-                   predictions.label(static_cast<Index>(o)));
+    fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y', predictions.label(o));
   text.push_back('\n');
   for (std::size_t r = 0; r < static_cast<std::size_t>(predictions.rows); ++r) {
     if (predictions.best[r] < 0)
@@ -160,7 +157,7 @@ InputTable read_inputs(const std::filesystem::path& path, const Observer& observ
 InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name) {
   std::vector<Index> order = column_order(network.facts().input_names, inputs.names, name);
   if (order.empty() && inputs.zeros_follow && inputs.columns < network.inputs()) {
-    order.assign(static_cast<std::size_t>(network.inputs()), -1);
+    order.assign(network.inputs(), -1);
     std::iota(order.begin(), order.begin() + inputs.columns, 0);
   }
   if (!order.empty()) inputs = with_columns(inputs, order);
@@ -173,7 +170,7 @@ Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOpt
                     const Observer& observer) {
   if (inputs.columns != plan.inputs())
     fail("rows of {} values, but the network has {} inputs", inputs.columns, plan.inputs());
-  const std::size_t size = static_cast<std::size_t>(inputs.rows) * static_cast<std::size_t>(inputs.columns);
+  const std::size_t size = static_cast<std::size_t>(inputs.rows) * inputs.columns;
   if (inputs.bytes.size() + inputs.floats.size() != size || (!inputs.bytes.empty() && !inputs.floats.empty()))
     throw std::invalid_argument(fmt::format("{} bytes and {} floats for {} rows of {}", inputs.bytes.size(),
                                             inputs.floats.size(), inputs.rows, inputs.columns));
@@ -185,8 +182,8 @@ Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOpt
   result.probabilities = !options.raw && loss.has_value();
   result.values = inputs.bytes.empty() ? plan.run(std::span(inputs.floats), observer)
                                        : plan.run(std::span(inputs.bytes), observer);
-  result.best.resize(static_cast<std::size_t>(inputs.rows));
-  const auto width = static_cast<std::size_t>(result.outputs);
+  result.best.resize(inputs.rows);
+  const std::size_t width = result.outputs;
   const bool shares = result.probabilities && loss == Loss::cross_entropy;
   if (!options.any_value)
     for (std::size_t i = 0; i < result.values.size(); ++i)
@@ -205,7 +202,7 @@ Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOpt
 
 void write_predictions(const std::filesystem::path& path, const Predictions& predictions) {
   if (ends_with(path, ".npy") || ends_with(path, ".npy.gz")) {
-    write_npy(path, predictions.values, static_cast<std::size_t>(predictions.outputs));
+    write_npy(path, predictions.values, predictions.outputs);
   } else {
     write_csv(path, predictions);
   }

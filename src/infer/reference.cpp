@@ -21,10 +21,10 @@ struct Rows {
 
 Rows load(const InputRows& inputs, std::span<const Index> rows) {
   Rows loaded{rows.size(), {rows.begin(), rows.end()}, {}};
-  loaded.x.assign(static_cast<std::size_t>(inputs.cols) * rows.size(), 0.0);
+  loaded.x.assign(inputs.cols * rows.size(), 0.0);
   for (std::size_t b = 0; b < rows.size(); ++b) {
     const auto columns = inputs.row_columns(rows[b]);
-    const auto first = static_cast<std::size_t>(inputs.row_begin[static_cast<std::size_t>(rows[b])]);
+    const std::size_t first = inputs.row_begin[rows[b]];
     for (std::size_t e = 0; e < columns.size(); ++e)
       loaded.x[columns[e] * rows.size() + b] =
           inputs.binary() ? 1.0 : static_cast<double>(inputs.value[first + e]);
@@ -34,19 +34,19 @@ Rows load(const InputRows& inputs, std::span<const Index> rows) {
 
 std::vector<double> apply(const Layer& layer, const Rows& rows, double scale = 1) {
   const CsrView w = layer.weights.view();
-  std::vector<double> y(static_cast<std::size_t>(layer.outputs()) * rows.count);
-  parallel_for(static_cast<std::size_t>(layer.outputs()), 64, [&](std::size_t first, std::size_t last) {
+  std::vector<double> y(layer.outputs() * rows.count);
+  parallel_for(layer.outputs(), 64, [&](std::size_t first, std::size_t last) {
     for (std::size_t j = first; j < last; ++j) {
       double* out = y.data() + j * rows.count;
-      const auto columns = w.row_columns(static_cast<Index>(j));
-      const auto values = w.row_values(static_cast<Index>(j));
+      const auto columns = w.row_columns(j);
+      const auto values = w.row_values(j);
       for (std::size_t e = 0; e < columns.size(); ++e) {
-        const double* in = rows.x.data() + static_cast<std::size_t>(columns[e]) * rows.count;
+        const double* in = rows.x.data() + columns[e] * rows.count;
         const double weight = values[e];
         for (std::size_t b = 0; b < rows.count; ++b) out[b] += weight * in[b];
       }
       for (std::size_t b = 0; b < rows.count; ++b) {
-        out[b] = out[b] * scale + static_cast<double>(layer.bias[j]);
+        out[b] = out[b] * scale + layer.bias[j];
         out[b] = layer.activation(out[b]);
       }
     }
@@ -80,22 +80,20 @@ std::vector<Index> reference_categories(const LayerSource& network, const InputR
                                         std::span<const Index> rows, const Observer& observer, double scale) {
   const bool drop_zero_rows = network.keeps_zero();
   const Index layers = network.layers();
-  const auto batch =
-      std::max<std::size_t>(32, kReferenceBytes / (static_cast<std::size_t>(inputs.cols) * sizeof(double)));
+  const auto batch = std::max<std::size_t>(32, kReferenceBytes / (inputs.cols * sizeof(double)));
   std::vector<Index> live;
   for (std::size_t first = 0; first < rows.size(); first += batch) {
     Rows under_way = load(inputs, rows.subspan(first, std::min(batch, rows.size() - first)));
     for (Index l = 0; l < layers && under_way.count > 0; ++l) {
       observer.check_stop();
-      const double share =
-          static_cast<double>(l) / layers * static_cast<double>(std::min(batch, rows.size() - first));
-      observer.report("check", static_cast<double>(first) + share, static_cast<double>(rows.size()), "rows");
+      const double share = static_cast<double>(l) / layers * std::min(batch, rows.size() - first);
+      observer.report("check", first + share, rows.size(), "rows");
       under_way.x = apply(*network.layer(l), under_way, scale);
       if (drop_zero_rows || l + 1 == layers) compact(under_way);
     }
     live.insert(live.end(), under_way.id.begin(), under_way.id.end());
   }
-  observer.report("check", static_cast<double>(rows.size()), static_cast<double>(rows.size()), "rows");
+  observer.report("check", rows.size(), rows.size(), "rows");
   return live;
 }
 
@@ -113,8 +111,7 @@ ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& 
     const auto live = reference_categories(network, inputs, rows, observer);
     return {live, live};
   }
-  const double slack =
-      (static_cast<double>(fan_in) + 4) * static_cast<double>(std::numeric_limits<float>::epsilon());
+  const double slack = (static_cast<double>(fan_in) + 4) * (std::numeric_limits<float>::epsilon());
   ReferenceVerdict verdict;
   verdict.possibly_alive = reference_categories(network, inputs, rows, observer, 1 + slack);
   verdict.alive = reference_categories(network, inputs, verdict.possibly_alive, observer, 1 - slack);

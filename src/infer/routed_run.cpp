@@ -16,7 +16,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 // Panels that go from layer to layer together. With mixtures, enough rows that each expert's panels are
 // mostly full, few enough that their activations stay in the second cache (4 to 16 are alike); else one,
 // which stays in the first.
@@ -45,7 +45,7 @@ RoutedPlan::RoutedPlan(const LayerSource& source, std::span<const ExitHead> exit
     if (layer.gate) {
       for (Index e = 0; e < layer.experts(); ++e) stage.experts.push_back(packed(expert_of(layer, e)));
       stage.gate = packed(layer_of(*layer.gate));
-      stage.active = static_cast<std::size_t>(layer.gate->active);
+      stage.active = layer.gate->active;
       widest_ = std::max(widest_, static_cast<std::size_t>(layer.inputs()));
       panels_ = kMixturePanels;
       most_experts_ = std::max(most_experts_, stage.experts.size());
@@ -57,7 +57,7 @@ RoutedPlan::RoutedPlan(const LayerSource& source, std::span<const ExitHead> exit
       stage.exit = packed(exits[x].layer);
       stage.exit_number = x;
     }
-    outputs_ = static_cast<std::size_t>(layer.outputs());
+    outputs_ = layer.outputs();
     widest_ = std::max(widest_, outputs_);
   }
 }
@@ -81,7 +81,7 @@ class RoutedPlan::Block {
     for (const Stage& stage : plan.stages_) {
       if (!stage.exit) continue;
       Waiting& waiting = waiting_.emplace_back();
-      waiting.width = static_cast<std::size_t>(stage.exit->inputs());
+      waiting.width = stage.exit->inputs();
       waiting.panels = Buffer<float>(2 * plan.panels_ * waiting.width * kLanes);
       waiting.panels.zero();
     }
@@ -94,7 +94,7 @@ class RoutedPlan::Block {
     std::vector<std::size_t> rows(count);
     for (std::size_t i = 0; i < count; ++i) rows[i] = first + i;
     const Stage& stage = plan_.stages_.front();
-    const auto width = static_cast<std::size_t>(plan_.inputs_);
+    const std::size_t width = plan_.inputs_;
     for (std::size_t p = 0; p * kLanes < count; ++p) {
       const std::size_t here = std::min(kLanes, count - p * kLanes);
       const float* loaded = loader.load(first + p * kLanes, here);
@@ -127,9 +127,7 @@ class RoutedPlan::Block {
     std::vector<std::size_t> rows = {};
   };
 
-  static std::size_t outputs_of(const Stage& stage) {
-    return static_cast<std::size_t>(stage.experts.front()->outputs());
-  }
+  static std::size_t outputs_of(const Stage& stage) { return stage.experts.front()->outputs(); }
   static float* panel(Buffer<float>& level, std::size_t p, std::size_t width) {
     return level.data() + p * width * kLanes;
   }
@@ -142,7 +140,7 @@ class RoutedPlan::Block {
     if (rows.empty()) return;
     for (; s < plan_.stages_.size(); ++s) {
       const Stage& stage = plan_.stages_[s];
-      const auto width = static_cast<std::size_t>(stage.experts.front()->inputs());
+      const std::size_t width = stage.experts.front()->inputs();
       const std::size_t next = outputs_of(stage);
       if (stage.gate)
         run_mixture(stage, x, width, next, rows);
@@ -215,11 +213,10 @@ class RoutedPlan::Block {
       weight[i] = rows[i].weight;
     }
     for (const Piece& p : std::span(piece, pieces))
-      append_panel_rows(x + p.panel * width * kLanes, static_cast<Index>(width), p.lanes, gathered_.data(),
-                        p.at);
+      append_panel_rows(x + p.panel * width * kLanes, width, p.lanes, gathered_.data(), p.at);
     run_layer(expert, gathered_.data(), own_.data(), rows.size());
     for (const Piece& p : std::span(piece, pieces))
-      add_panel_rows(own_.data(), static_cast<Index>(next), p.at, p.lanes, weight, panel(y_, p.panel, next));
+      add_panel_rows(own_.data(), next, p.at, p.lanes, weight, panel(y_, p.panel, next));
   }
 
   // Rows that the head behind stage `s` is sure of leave with what it says; the others wait.
@@ -262,15 +259,15 @@ class RoutedPlan::Block {
   static void append(const float* from, std::uint32_t lanes, std::span<const std::size_t> rows,
                      Waiting& waiting) {
     while (lanes != 0) {
-      const auto at = static_cast<Index>(waiting.rows.size() % kLanes);
+      const Index at = waiting.rows.size() % kLanes;
       float* to = panel(waiting.panels, waiting.rows.size() / kLanes, waiting.width);
       std::uint32_t part = 0;
       for (Index room = kPanelRows - at; room > 0 && lanes != 0; --room, lanes &= lanes - 1) {
-        const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+        const std::size_t lane = std::countr_zero(lanes);
         part |= 1u << lane;
         waiting.rows.push_back(rows[lane]);
       }
-      append_panel_rows(from, static_cast<Index>(waiting.width), part, to, at);
+      append_panel_rows(from, waiting.width, part, to, at);
     }
   }
 
@@ -300,8 +297,7 @@ void RoutedPlan::run(std::size_t rows, const MakeLoader& make_loader, std::span<
     Block block(*this, outputs);
     for (std::size_t i = next.fetch_add(at_a_time); i < bunches; i = next.fetch_add(at_a_time)) {
       observer.check_stop();
-      if (worker == 0)
-        observer.report("run", static_cast<double>(i * together), static_cast<double>(rows), "rows");
+      if (worker == 0) observer.report("run", i * together, rows, "rows");
       for (std::size_t j = i; j < std::min(bunches, i + at_a_time); ++j)
         block.run(j * together, std::min(together, rows - j * together), *loader);
     }
@@ -311,7 +307,7 @@ void RoutedPlan::run(std::size_t rows, const MakeLoader& make_loader, std::span<
     for (std::size_t x = 0; x < work.rows_by_exit.size(); ++x)
       work.rows_by_exit[x] += block.work().rows_by_exit[x];
   });
-  observer.report("run", static_cast<double>(rows), static_cast<double>(rows), "rows");
+  observer.report("run", rows, rows, "rows");
 }
 
 }  // namespace filigree

@@ -21,7 +21,7 @@ namespace {
 Layer random_layer(Index inputs, Index outputs, Activation activation, std::uint64_t seed) {
   CsrMatrix w = random_csr(outputs, inputs, 0.4, seed);
   for (float& v : w.value) v *= 0.5f;
-  std::vector<float> bias(static_cast<std::size_t>(outputs));
+  std::vector<float> bias(outputs);
   Random random(seed);
   for (float& b : bias) b = static_cast<float>(random.uniform(-0.3, 0.3));
   return {std::move(w), std::move(bias), activation};
@@ -50,7 +50,7 @@ struct Subject {
                               : random_layer(16, 12, Activation::relu, 300));
     layers.push_back(random_layer(12, 5, Activation::identity, 400));
     for (const Index after : {1, 2, 3}) {
-      Layer head = random_layer(layers[static_cast<std::size_t>(after)].inputs(), 5, Activation::identity,
+      Layer head = random_layer(layers[after].inputs(), 5, Activation::identity,
                                 500 + static_cast<std::uint64_t>(after));
       for (float& v : head.weights.value) v *= 4;  // some rows are sure, some are not
       exits.push_back({after, std::move(head)});
@@ -63,9 +63,8 @@ std::vector<double> through(const Layer& layer, const std::vector<double>& x) {
   for (Index r = 0; r < layer.weights.rows; ++r) {
     const auto columns = layer.weights.view().row_columns(r);
     const auto values = layer.weights.view().row_values(r);
-    double& sum = y[static_cast<std::size_t>(r)];
-    for (std::size_t e = 0; e < columns.size(); ++e)
-      sum += double{values[e]} * x[static_cast<std::size_t>(columns[e])];
+    double& sum = y[r];
+    for (std::size_t e = 0; e < columns.size(); ++e) sum += double{values[e]} * x[columns[e]];
     sum = layer.activation(sum);
   }
   return y;
@@ -92,7 +91,7 @@ Answer answer(const Subject& subject, std::vector<double> x, double threshold) {
     const Layer& layer = subject.layers[l];
     if (layer.gate) {
       const Gate& gate = *layer.gate;
-      const auto active = static_cast<std::size_t>(gate.active);
+      const std::size_t active = gate.active;
       const std::vector<double> share = shares(through({gate.weights, gate.bias, Activation::identity}, x));
       result.connections += gate.weights.nnz();
       std::vector<std::size_t> order(share.size());
@@ -101,9 +100,9 @@ Answer answer(const Subject& subject, std::vector<double> x, double threshold) {
       result.margin = std::min(result.margin, share[order[active - 1]] - share[order[active]]);
       double chosen = 0;
       for (std::size_t i = 0; i < active; ++i) chosen += share[order[i]];
-      std::vector<double> y(static_cast<std::size_t>(layer.outputs()), 0.0);
+      std::vector<double> y(layer.outputs(), 0.0);
       for (std::size_t i = 0; i < active; ++i) {
-        const Layer expert = expert_of(layer, static_cast<Index>(order[i]));
+        const Layer expert = expert_of(layer, order[i]);
         const std::vector<double> own = through(expert, x);
         result.connections += expert.weights.nnz();
         for (std::size_t n = 0; n < y.size(); ++n)

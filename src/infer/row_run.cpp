@@ -11,7 +11,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 constexpr Index kMostOutputs = 65536;             // of lists, whose outputs are 16-bit
 constexpr Offset kMostWeights = Offset{1} << 31;  // places of weights are 32-bit
 constexpr std::size_t kCallsWorthACopy = 4;       // of few rows, before the layers are made by input, too
@@ -27,7 +27,7 @@ bool RowPlan::possible(const ResidentPlan& plan) {
 }
 
 RowPlan::RowPlan(const ResidentPlan& plan) {
-  widest_ = static_cast<std::size_t>(plan.inputs());
+  widest_ = plan.inputs();
   for (Index l = 0; l < plan.layers(); ++l) {
     std::shared_ptr<const PlanLayer> layer = plan.layer(l);
     RowMatrix weights = row_matrix(unpack(layer->weights));
@@ -57,7 +57,7 @@ void RowPlan::run(std::size_t rows, PanelLoader& loader, const OutputMap& map, c
     }
     float* const to = outputs.row(r, map.output_of.size());
     for (std::size_t o = 0; o < map.output_of.size(); ++o)
-      to[o] = map.output_of[o] < 0 ? map.constant[o] : x[static_cast<std::size_t>(map.output_of[o])];
+      to[o] = map.output_of[o] < 0 ? map.constant[o] : x[map.output_of[o]];
   }
 }
 
@@ -107,7 +107,7 @@ void AdaptiveRun::operator()(const ResidentPlan& plan, std::size_t rows, const M
     run_dense(plan, rows, make_loader, map, outputs, observer);
   }
   if (!decided_ && rows > 0 && rows < kLanes)
-    note(by_row != nullptr, (seconds_now() - start) / static_cast<double>(by_row != nullptr ? rows : 1));
+    note(by_row != nullptr, (seconds_now() - start) / (by_row != nullptr ? rows : 1));
 }
 
 }  // namespace filigree

@@ -10,7 +10,7 @@ namespace filigree {
 // Rows [first, first + count).
 inline MakeLoader loader_of(const DataRows& rows, std::size_t first, std::size_t count,
                             const Plan::Impl& plan) {
-  const auto width = static_cast<std::size_t>(rows.features);
+  const std::size_t width = rows.features;
   if (rows.sparse())
     return sparse_loader({std::span(rows.row_begin).subspan(first, count + 1), rows.column, rows.value},
                          plan.facts.scaling, plan.input_map);

@@ -13,7 +13,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 constexpr Index kNearInputs = 256;  // of a tile: 32 KiB of a panel
 
 // Which connections a layer to be timed has.
@@ -52,10 +52,10 @@ TimedPlan make_plan(const Sample& sample, std::size_t rows, Random& random) {
     const Layer layer = random_layer(sample, sample.layers[l], sample.layers[l + 1], random);
     layers.push_back(std::make_shared<PlanLayer>(make_plan_layer(layer, facts_of(layer, kNoCap))));
   }
-  std::vector<Index> input_of(static_cast<std::size_t>(sample.columns), -1);
+  std::vector<Index> input_of(sample.columns, -1);
   const Index inputs = sample.layers.front();
   for (Index i = 0; i < inputs; ++i)  // spread over the columns, in order
-    input_of[static_cast<std::size_t>(std::int64_t{i} * sample.columns / inputs)] = i;
+    input_of[std::int64_t{i} * sample.columns / inputs] = i;
   return {std::make_unique<ResidentPlan>(std::move(layers)), InputMap(std::move(input_of), inputs), rows};
 }
 
@@ -114,13 +114,13 @@ PartCounts fit(const std::vector<PartCounts>& counts) {
 
 // Those of blocks that hold one that is read.
 double columns_loaded(const InputMap& map) {
-  if (map.adds_up() || map.columns() < kLoadBlock) return static_cast<double>(map.columns());
+  if (map.adds_up() || map.columns() < kLoadBlock) return map.columns();
   double sum = 0;
   for (std::size_t c = 0; c < map.columns(); c += kLoadBlock) {
     const auto first = map.all().begin() + static_cast<std::ptrdiff_t>(c);
     const std::size_t width = std::min(kLoadBlock, map.columns() - c);
     if (std::any_of(first, first + static_cast<std::ptrdiff_t>(width), [](Index i) { return i >= 0; }))
-      sum += static_cast<double>(width);
+      sum += width;
   }
   return sum;
 }
@@ -138,8 +138,7 @@ PartCounts count_parts(const ResidentPlan& plan, const InputMap& map, std::size_
   PartCounts counts = {};
   const auto add = [&](TimePart part, double count) { counts[static_cast<std::size_t>(part)] += count; };
   add(TimePart::column, columns_loaded(map));
-  add(TimePart::input,
-      static_cast<double>(map.inputs()) + (map.adds_up() ? static_cast<double>(map.columns()) : 0));
+  add(TimePart::input, map.inputs() + (map.adds_up() ? static_cast<double>(map.columns()) : 0));
   add(TimePart::answer, plan.layer(plan.layers() - 1)->outputs());
   for (Index l = 0; l < plan.layers(); ++l) {
     const std::shared_ptr<const PlanLayer> layer = plan.layer(l);
@@ -164,7 +163,7 @@ PartCounts count_parts(const ResidentPlan& plan, const InputMap& map, std::size_
     }
   }
   const std::size_t whole_panels = (rows + kLanes - 1) / kLanes;
-  const auto panels = static_cast<double>(whole_panels);
+  const double panels = whole_panels;
   for (double& count : counts) count *= panels;
   add(TimePart::call, 1);
   return counts;
@@ -178,7 +177,7 @@ TimedPlan::TimedPlan(std::unique_ptr<ResidentPlan> plan, InputMap map, std::size
     : plan_(std::move(plan)), map_(std::move(map)), rows_(rows), inputs_(rows * map_.columns()) {
   Random random(rows);
   for (std::uint8_t& v : inputs_) v = static_cast<std::uint8_t>(random.below(256));
-  output_of_.resize(static_cast<std::size_t>(plan_->layer(plan_->layers() - 1)->outputs()));
+  output_of_.resize(plan_->layer(plan_->layers() - 1)->outputs());
   std::iota(output_of_.begin(), output_of_.end(), 0);
   outputs_.resize(rows * output_of_.size());
 }

@@ -116,8 +116,8 @@ struct AtomicFile::State {
         fail("{}: cannot write {} bytes after the first {}: {}", name, bytes.size(), written,
              system_message(errno));
       }
-      written += static_cast<std::uint64_t>(done);
-      bytes = bytes.subspan(static_cast<std::size_t>(done));
+      written += done;
+      bytes = bytes.subspan(done);
     }
   }
 

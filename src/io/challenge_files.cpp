@@ -118,13 +118,13 @@ Index count_layers(const std::filesystem::path& directory, Index neurons) {
   std::sort(layers.begin(), layers.end());
   layers.erase(std::unique(layers.begin(), layers.end()), layers.end());  // plain and compressed side by side
   for (std::size_t k = 0; k < layers.size(); ++k) {
-    const auto expected = static_cast<Index>(k + 1);
+    const Index expected = k + 1;
     if (layers[k] != expected) {
       fail("{}: layer {} is missing, but layer {} exists", layer_path(directory, neurons, expected).string(),
            expected, layers[k]);
     }
   }
-  return static_cast<Index>(layers.size());
+  return layers.size();
 }
 
 }  // namespace filigree

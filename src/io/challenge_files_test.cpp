@@ -383,12 +383,11 @@ TEST_F(OfficialFiles, ImagesAreReadAndWrittenByteForByte) {
   for (Index image = 0; image < images.rows; ++image) {
     std::size_t count = 0;
     for (const std::uint16_t pixel : images.row_columns(image)) {
-      ASSERT_TRUE(is_set(static_cast<std::size_t>(image), pixel));
+      ASSERT_TRUE(is_set(image, pixel));
       ++count;
     }
     std::size_t expected = 0;
-    for (std::size_t pixel = 0; pixel < kPixels; ++pixel)
-      expected += is_set(static_cast<std::size_t>(image), pixel);
+    for (std::size_t pixel = 0; pixel < kPixels; ++pixel) expected += is_set(image, pixel);
     ASSERT_EQ(count, expected);
   }
   write_images(directory_ / "again.tsv", images);

@@ -31,7 +31,7 @@ class LineRecord {
     } else if (image_step == 0 && pixel_step > 0 && pixel_step <= kMaxPixelStep) {
       put(static_cast<std::uint8_t>(kMaxImageStep + pixel_step));
     } else {
-      put(kAbsolute, static_cast<std::uint32_t>(image), static_cast<std::uint16_t>(pixel - 1));
+      put(kAbsolute, image, static_cast<std::uint16_t>(pixel - 1));
     }
     image_ = image;
     pixel_ = pixel;
@@ -53,7 +53,7 @@ class LineRecord {
           continue;
         }
         if (code == kAbsolute) {
-          image = static_cast<Index>(take_word<std::uint32_t>(at));
+          image = take_word<std::uint32_t>(at);
           pixel = take_word<std::uint16_t>(at) + 1;
         } else if (code <= kMaxImageStep) {
           image += code;
@@ -163,7 +163,7 @@ InputRows read_images(Source source, Index pixels, std::optional<Index> limit, s
     if (slot >= row_begin.size()) row_begin.resize(std::max(2 * row_begin.size(), slot + 1));
     ++row_begin[slot];
     record.add(image, pixel);
-    if (value != 1 && values.empty()) values.assign(static_cast<std::size_t>(kept), 1.0F);
+    if (value != 1 && values.empty()) values.assign(kept, 1.0F);
     if (value != 1 || !values.empty()) values.push_back(value);
     ++kept;
   });
@@ -174,11 +174,11 @@ InputRows read_images(Source source, Index pixels, std::optional<Index> limit, s
   result.cols = pixels;
   row_begin.resize(static_cast<std::size_t>(result.rows) + 2);
   std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
-  result.column = Buffer<std::uint16_t>(static_cast<std::size_t>(kept));
+  result.column = Buffer<std::uint16_t>(kept);
   result.value = Buffer<float>(values.size());
   std::size_t entry = 0;
   record.replay([&](Offset, Index image, Index pixel) {
-    const auto place = static_cast<std::size_t>(row_begin[static_cast<std::size_t>(image)]++);
+    const std::size_t place = row_begin[image]++;
     result.column[place] = static_cast<std::uint16_t>(pixel - 1);
     if (!values.empty()) result.value[place] = values[entry++];
   });
@@ -186,8 +186,8 @@ InputRows read_images(Source source, Index pixels, std::optional<Index> limit, s
   result.row_begin = std::move(row_begin);
 
   for (Index row = 0; row < result.rows; ++row) {
-    const auto first = static_cast<std::size_t>(result.row_begin[static_cast<std::size_t>(row)]);
-    const auto last = static_cast<std::size_t>(result.row_begin[static_cast<std::size_t>(row) + 1]);
+    const std::size_t first = result.row_begin[row];
+    const std::size_t last = result.row_begin[static_cast<std::size_t>(row) + 1];
     const auto column = std::span(result.column).subspan(first, last - first);
     if (std::adjacent_find(column.begin(), column.end(), std::greater_equal<>()) == column.end()) continue;
     sort_row(column,
@@ -206,14 +206,14 @@ InputRows read_images(const std::filesystem::path& path, Index pixels, std::opti
 void write_images(const std::filesystem::path& path, const InputRows& images) {
   if (images.nnz() == 0) fail("{}: the images have no pixels, and this format cannot say so", path.string());
   // The official order is by pixel, then image: a transposition by counting.
-  const auto entries = static_cast<std::size_t>(images.nnz());
+  const std::size_t entries = images.nnz();
   std::vector<std::size_t> place(static_cast<std::size_t>(images.cols) + 1);
   for (std::size_t k = 0; k < entries; ++k) ++place[images.column[k] + std::size_t{1}];
   std::partial_sum(place.begin(), place.end(), place.begin());
   std::vector<Index> image(entries);
   std::vector<float> value(images.binary() ? 0 : entries);
   for (Index row = 0; row < images.rows; ++row) {
-    const auto first = static_cast<std::size_t>(images.row_begin[static_cast<std::size_t>(row)]);
+    const std::size_t first = images.row_begin[row];
     const auto columns = images.row_columns(row);
     for (std::size_t k = 0; k < columns.size(); ++k) {
       const std::size_t to = place[columns[k]]++;
@@ -225,7 +225,7 @@ void write_images(const std::filesystem::path& path, const InputRows& images) {
   std::string text;
   std::size_t k = 0;
   for (Index pixel = 0; pixel < images.cols; ++pixel) {
-    for (; k < place[static_cast<std::size_t>(pixel)]; ++k) {
+    for (; k < place[pixel]; ++k) {
       if (!value.empty() && !std::isfinite(value[k])) {
         fail("{}: image {} pixel {} is {}", path.string(), image[k] + 1, pixel + 1, value[k]);
       }

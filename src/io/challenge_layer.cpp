@@ -22,7 +22,7 @@ std::vector<std::size_t> sort_by(std::span<const Index> key, Index keys, std::sp
   for (const Index k : key) ++place[static_cast<std::size_t>(k) + 1];
   std::partial_sum(place.begin(), place.end(), place.begin());
   std::vector<std::size_t> sorted(order.size());
-  for (const std::size_t entry : order) sorted[place[static_cast<std::size_t>(key[entry])]++] = entry;
+  for (const std::size_t entry : order) sorted[place[key[entry]]++] = entry;
   return sorted;
 }
 
@@ -51,7 +51,7 @@ CsrMatrix read_layer(Source source, Index neurons) {
     sorted &= output > last_output || (output == last_output && input > last_input);
     last_input = input;
     last_output = output;
-    ++layer.row_begin[static_cast<std::size_t>(output)];
+    ++layer.row_begin[output];
     outputs.push_back(output - 1);
     layer.column.push_back(input - 1);
     layer.value.push_back(weight);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kNone = -1;
 
 // What the first line says about all others.
 struct Columns {
@@ -129,7 +129,7 @@ std::size_t find_label(const std::vector<std::string_view>& fields, bool header,
     fail("{}:{}: {} columns are called {}", name, line, std::ranges::count(fields, wanted),
          in_quotes(wanted));
   }
-  return static_cast<std::size_t>(found - fields.begin());
+  return found - fields.begin();
 }
 
 Columns find_columns(const std::vector<std::string_view>& fields, bool header, std::string_view label_column,
@@ -217,7 +217,7 @@ CsvTable read_csv(Source source, std::string_view label_column, const Observer& 
         const bool header = is_header(fields) || names_label(fields, label_column);
         columns = find_columns(fields, header, label_column, source.name(), line);
         row.resize(columns.label == kNone ? columns.count : columns.count - 1);
-        table.features = static_cast<Index>(row.size());
+        table.features = row.size();
         if (header) {
           table.header.assign(fields.begin(), fields.end());
           for (std::size_t c = 0; c < fields.size(); ++c)

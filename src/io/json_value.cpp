@@ -25,13 +25,13 @@ class Builder final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool number_integer(number_integer_t value) override {
-    put(JsonValue::Kind::number).number = static_cast<double>(value);
+    put(JsonValue::Kind::number).number = value;
     return true;
   }
   bool number_unsigned(number_unsigned_t value) override {
     JsonValue& made = put(JsonValue::Kind::whole);
     made.whole = value;
-    made.number = static_cast<double>(value);
+    made.number = value;
     return true;
   }
   bool number_float(number_float_t value, const string_t&) override {

@@ -97,7 +97,7 @@ std::string_view WatchedBlocks::next(Offset lines_before) {
   if (block.empty() && blocks_.cut_off())
     observer_.warn(fmt::format("{}:{}: the last line does not end in a newline: was the file cut off?", name_,
                                lines_before));
-  done_ += static_cast<double>(block.size());
+  done_ += block.size();
   const double total = total_ == 0 ? done_ : total_;
   observer_.report(stage_, std::min(done_, total), total, "bytes");  // a newline may have been added
   return block;

@@ -18,7 +18,7 @@ struct RowLabels {
   std::vector<Index> value;
   std::vector<Offset> line;
 
-  Index rows() const { return static_cast<Index>(value.size()); }
+  Index rows() const { return value.size(); }
   // Refuses more rows than an Index can count.
   void add(Index row_label, Offset row_line, const std::string& file);
 };

@@ -120,7 +120,7 @@ TEST(Libsvm, AnyRowsComeBackAsTheyWereWritten) {
         *rc::gen::container<Labels>(static_cast<std::size_t>(rows), rc::gen::inRange<Index>(-2, 300));
     std::string text;
     for (Index r = 0; r < rows; ++r) {
-      text += fmt::format("{}", labels[static_cast<std::size_t>(r)]);
+      text += fmt::format("{}", labels[r]);
       const auto columns = matrix.view().row_columns(r);
       const auto values = matrix.view().row_values(r);
       for (std::size_t k = 0; k < columns.size(); ++k) {

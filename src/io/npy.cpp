@@ -61,7 +61,7 @@ class HeaderText {
     std::uint64_t value = 0;
     const auto [end, status] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (status != std::errc()) spoilt();
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    rest_.remove_prefix(end - rest_.data());
     return value;
   }
   bool at_end() {

@@ -77,7 +77,7 @@ class FileInput final : public Input {
   std::size_t read_some(std::span<std::byte> out) override {
     for (;;) {
       const ssize_t got = ::read(file_, out.data(), out.size());
-      if (got >= 0) return static_cast<std::size_t>(got);
+      if (got >= 0) return got;
       if (errno != EINTR) fail("{}: {}", name_, system_message(errno));
     }
   }
@@ -293,7 +293,7 @@ ByteString read_all(Source& source) {
     if (source.size()) next = std::max<std::uint64_t>(*source.size(), size) + 1;  // one more: the end is seen
     if (source.limit() != Source::kNoLimit)
       next = std::min(next, source.limit() + 1);  // reading it is an error
-    const std::span<std::byte> room = bytes.grow(static_cast<std::size_t>(next));
+    const std::span<std::byte> room = bytes.grow(next);
     const std::size_t got = source.read(room);
     size += got;
     if (got < room.size()) {

@@ -95,7 +95,7 @@ std::vector<std::string_view> split_fields(std::string_view line) {
     const auto* const begin = std::find_if_not(line.begin(), line.end(), is_separator);
     const auto* const end = std::find_if(begin, line.end(), is_separator);
     if (begin != end) fields.emplace_back(begin, static_cast<std::size_t>(end - begin));
-    line.remove_prefix(static_cast<std::size_t>(end - line.begin()));
+    line.remove_prefix(end - line.begin());
   }
   return fields;
 }
@@ -115,7 +115,7 @@ Index parse_number(std::string_view text, const NumberField& field, const std::s
   if (status != std::errc() || number > field.max) {
     fail("{}:{}: {} {}, but {}", name, line, field.name, shown, field.limit);
   }
-  return static_cast<Index>(number);
+  return number;
 }
 
 Entry parse_entry(std::string_view text, const EntryFormat& format, const std::string& name, Offset line) {
@@ -128,7 +128,7 @@ Entry parse_entry(std::string_view text, const EntryFormat& format, const std::s
   entry.first = parse_number(fields[0], format.first, name, line);
   entry.second = parse_number(fields[1], format.second, name, line);
   entry.value = parse_value(fields[2], format.value, name, line);
-  entry.tail = text.substr(static_cast<std::size_t>(fields[0].data() + fields[0].size() - text.data()));
+  entry.tail = text.substr(fields[0].data() + fields[0].size() - text.data());
   return entry;
 }
 

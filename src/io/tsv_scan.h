@@ -122,7 +122,7 @@ inline bool scan_number(const char*& cursor, Index max, Index& number) {
   word = ((word & kPairs) * (100 + (std::uint64_t{1000000} << 32)) +
           ((word >> 16) & kPairs) * (1 + (std::uint64_t{10000} << 32))) >>
          32;
-  number = static_cast<Index>(word);
+  number = word;
   cursor += digits;
   return number >= 1 && number <= max;
 }

@@ -11,7 +11,7 @@ void count_bits_reference(const std::uint32_t* bits, const InputGroups& groups, 
       int count = 0;
       for (std::uint32_t i = groups.begin[n]; i < groups.begin[n + 1]; ++i)
         count += static_cast<int>(bits[groups.column[i]] >> r & 1);
-      x[n * static_cast<std::size_t>(kPanelRows) + r] = static_cast<float>(count);
+      x[n * kPanelRows + r] = static_cast<float>(count);
     }
   }
 }

@@ -35,8 +35,7 @@ std::vector<int> mask(std::uint32_t key, double rate, std::size_t size) {
 // Is a count of `size` independent events within 5 standard deviations of what its probability says?
 testing::AssertionResult plausible(std::int64_t count, double probability, double size) {
   const double deviation = std::sqrt(size * probability * (1 - probability));
-  if (std::fabs(static_cast<double>(count) - size * probability) <= 5 * deviation)
-    return testing::AssertionSuccess();
+  if (std::fabs(count - size * probability) <= 5 * deviation) return testing::AssertionSuccess();
   return testing::AssertionFailure() << count << " of " << size << ", but the probability is " << probability;
 }
 

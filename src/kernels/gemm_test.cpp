@@ -21,11 +21,10 @@ struct Case {
 
 // Row-major with `gap` values between rows that must not be read: NaN.
 std::vector<float> stored(long rows, long cols, long gap, std::uint64_t seed) {
-  std::vector<float> m(static_cast<std::size_t>(rows * (cols + gap)), kNan);
+  std::vector<float> m(rows * (cols + gap), kNan);
   Random random(seed);
   for (long r = 0; r < rows; ++r)
-    for (long c = 0; c < cols; ++c)
-      m[static_cast<std::size_t>(r * (cols + gap) + c)] = static_cast<float>(random.uniform(-2, 2));
+    for (long c = 0; c < cols; ++c) m[r * (cols + gap) + c] = static_cast<float>(random.uniform(-2, 2));
   return m;
 }
 
@@ -38,21 +37,19 @@ void check(const Case& t) {
   const auto a = stored(t.a_transposed ? t.depth : t.rows, a_cols, t.gap, 1);
   const auto b = stored(t.b_transposed ? t.cols : t.depth, b_cols, t.gap, 2);
   const auto at = [&](const std::vector<float>& m, long stride, bool transposed, long r, long c) {
-    return double{m[static_cast<std::size_t>(transposed ? c * stride + r : r * stride + c)]};
+    return double{m[transposed ? c * stride + r : r * stride + c]};
   };
   const long stride = t.cols + t.gap;
   const auto before = stored(t.rows, t.cols, 0, 3);
   // Where beta is 0, what was there before does not matter, be it NaN.
-  std::vector<float> c(static_cast<std::size_t>(t.rows * stride), kUntouched);
+  std::vector<float> c(t.rows * stride, kUntouched);
   for (long i = 0; i < t.rows; ++i)
-    for (long j = 0; j < t.cols; ++j)
-      c[static_cast<std::size_t>(i * stride + j)] =
-          t.beta == 0 ? kNan : before[static_cast<std::size_t>(i * t.cols + j)];
+    for (long j = 0; j < t.cols; ++j) c[i * stride + j] = t.beta == 0 ? kNan : before[i * t.cols + j];
   gemm(t.rows, t.cols, t.depth, {a.data(), a_cols + t.gap, t.a_transposed},
        {b.data(), b_cols + t.gap, t.b_transposed}, t.beta, c.data(), stride);
   for (long i = 0; i < t.rows; ++i) {
     for (long j = 0; j < t.cols; ++j) {
-      double sum = t.beta == 0 ? 0 : double{t.beta} * before[static_cast<std::size_t>(i * t.cols + j)];
+      double sum = t.beta == 0 ? 0 : double{t.beta} * before[i * t.cols + j];
       double magnitude = std::fabs(sum);
       for (long k = 0; k < t.depth; ++k) {
         const double product =
@@ -60,12 +57,12 @@ void check(const Case& t) {
         sum += product;
         magnitude += std::fabs(product);
       }
-      const float actual = c[static_cast<std::size_t>(i * stride + j)];
+      const float actual = c[i * stride + j];
       EXPECT_TRUE(
           within_rounding(actual, static_cast<float>(sum), magnitude, static_cast<double>(t.depth) + 1))
           << i << ", " << j << ": " << actual << " instead of " << sum;
     }
-    for (long j = t.cols; j < stride; ++j) EXPECT_EQ(c[static_cast<std::size_t>(i * stride + j)], kUntouched);
+    for (long j = t.cols; j < stride; ++j) EXPECT_EQ(c[i * stride + j], kUntouched);
   }
 }
 

@@ -20,9 +20,8 @@ namespace {
                            std::span<const Index> rows, const InputScaling& scaling, std::size_t stride) {
   const auto one_or_each = [&](std::span<const float> v) { return v.size() <= 1 || v.size() == features; };
   return stride % 32 == 0 && rows.size() <= stride && one_or_each(scaling.mean) &&
-         one_or_each(scaling.scale) && std::ranges::all_of(rows, [&](Index r) {
-           return r >= 0 && static_cast<std::size_t>(r) * row_stride + features <= values;
-         });
+         one_or_each(scaling.scale) &&
+         std::ranges::all_of(rows, [&](Index r) { return r >= 0 && r * row_stride + features <= values; });
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ void load(std::span<const T> data, std::size_t features, std::span<const Index> 
       float& to = x[neuron * stride + b];
       to = 0;
       if (b >= rows.size()) continue;
-      const auto value = static_cast<float>(
-          data[static_cast<std::size_t>(rows[b]) * (row_stride == 0 ? features : row_stride) + n]);
+      const auto value = static_cast<float>(data[rows[b] * (row_stride == 0 ? features : row_stride) + n]);
       const float shifted = value - scaling.mean_of(n);
       to = shifted * scaling.scale_of(n);
     }

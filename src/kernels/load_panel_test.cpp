@@ -26,7 +26,7 @@ std::vector<std::uint8_t> random_bytes(std::size_t size, std::uint64_t seed) {
 std::vector<Index> random_rows(std::size_t count, std::size_t of, std::uint64_t seed) {
   Random random(seed);
   std::vector<Index> rows(count);
-  for (Index& row : rows) row = static_cast<Index>(random.below(of));
+  for (Index& row : rows) row = random.below(of);
   return rows;
 }
 
@@ -166,7 +166,7 @@ TEST(LoadPanel, KeepsEveryByteAndWhatIsNotFinite) {
   floats[77] = -0.0f;
   floats[150] = 1e-42f;  // subnormal
   std::vector<Index> rows(16);
-  for (std::size_t b = 0; b < 16; ++b) rows[b] = static_cast<Index>(b);
+  for (std::size_t b = 0; b < 16; ++b) rows[b] = b;
   for_each_target([&] {
     EXPECT_TRUE(agrees(bytes, 16, rows, {}, 32));
     EXPECT_TRUE(agrees(floats, 20, rows, {}, 32));

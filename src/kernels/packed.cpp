@@ -65,13 +65,13 @@ class TileWriter {
     for (Iterator i = begin; i != end;) {
       Iterator same = i + 1;
       while (same != end && same->key == i->key && std::ranges::equal(columns(*same), columns(*i))) ++same;
-      const auto count = static_cast<std::size_t>(same - i);
+      const std::size_t count = same - i;
       const std::size_t rest = count % kWideGroup;
       const bool joins = count > kWideGroup && rest > 0 && rest < kPackedGroup;  // the last eight
       const std::size_t last = begin->count == 0 || count < kPackedGroup ? count
                                : joins                                   ? kWideGroup + rest
                                                                          : rest;
-      const auto eights = static_cast<std::ptrdiff_t>(count - last);
+      const std::ptrdiff_t eights = count - last;
       std::copy(i, i + eights, std::back_inserter(by_group[kWideGroup]));
       const std::size_t group = begin->count == 0 || last < kPackedGroup ? 0 : last;
       std::copy(i + eights, same, std::back_inserter(by_group[group]));
@@ -91,7 +91,7 @@ class TileWriter {
     packed_.runs.push_back(
         {i->count, static_cast<std::uint32_t>(end - i), static_cast<std::uint32_t>(shared)});
     ++packed_.tiles.back().runs;
-    const auto whole = static_cast<std::ptrdiff_t>(shared > 0 ? shared : kPackedGroup);
+    const std::ptrdiff_t whole = shared > 0 ? shared : kPackedGroup;
     while (i != end) {
       const std::ptrdiff_t group = end - i >= whole ? whole : 1;
       for (std::ptrdiff_t g = 0; g < group; ++g) packed_.output[output_at_++] = i[g].output;
@@ -110,7 +110,7 @@ class TileWriter {
   }
 
   std::span<const Index> columns(const Place& place) const {
-    return matrix_.row_columns(static_cast<Index>(place.output)).subspan(place.first, place.count);
+    return matrix_.row_columns(place.output).subspan(place.first, place.count);
   }
 
   PackedMatrix& packed_;
@@ -157,7 +157,7 @@ namespace {
 // of 65 billion connections/s per core).
 bool mostly_repeated_patterns(const CsrView& matrix) {
   std::vector<std::pair<std::uint64_t, std::size_t>> rows;  // key, connections
-  rows.reserve(static_cast<std::size_t>(matrix.rows));
+  rows.reserve(matrix.rows);
   for (Index r = 0; r < matrix.rows; ++r) {
     const auto columns = matrix.row_columns(r);
     rows.emplace_back(pattern_key(columns), columns.size());
@@ -196,7 +196,7 @@ PackedMatrix pack(const CsrView& matrix, const PackOptions& options) {
   const Index tile_inputs = choose_tile(matrix, options);
   const auto tiles =
       static_cast<std::size_t>(std::max<Index>(1, (matrix.cols + tile_inputs - 1) / tile_inputs));
-  const auto entries = static_cast<std::size_t>(packed.nnz);
+  const std::size_t entries = packed.nnz;
 
   const bool uniform =
       entries == 0 || (power_of_two(matrix.value[0]) &&
@@ -207,11 +207,11 @@ PackedMatrix pack(const CsrView& matrix, const PackOptions& options) {
   } else {
     packed.value = Buffer<float>(entries);
   }
-  packed.output = Buffer<std::uint32_t>(static_cast<std::size_t>(matrix.rows) * tiles);
+  packed.output = Buffer<std::uint32_t>(matrix.rows * tiles);
 
-  std::vector<std::uint32_t> next(static_cast<std::size_t>(matrix.rows), 0);
+  std::vector<std::uint32_t> next(matrix.rows, 0);
   std::vector<Place> places;
-  places.reserve(static_cast<std::size_t>(matrix.rows));
+  places.reserve(matrix.rows);
   TileWriter writer(packed, matrix);
   for (std::size_t t = 0; t < tiles; ++t) {
     const Index first_input = static_cast<Index>(t) * tile_inputs;
@@ -220,7 +220,7 @@ PackedMatrix pack(const CsrView& matrix, const PackOptions& options) {
     places.clear();
     for (Index r = 0; r < matrix.rows; ++r) {
       const auto columns = matrix.row_columns(r);
-      std::uint32_t& from = next[static_cast<std::size_t>(r)];
+      std::uint32_t& from = next[r];
       std::uint32_t to = from;
       while (to < columns.size() && columns[to] < end_input) ++to;
       if (holds_all || to > from)
@@ -240,11 +240,11 @@ PackedMatrix pack(const CsrView& matrix, const PackOptions& options) {
 
 CsrMatrix unpack(const PackedMatrix& packed) {
   // Tiles come in the order of their inputs, so the entries of a row do, too.
-  const auto rows = static_cast<std::size_t>(packed.rows);
+  const std::size_t rows = packed.rows;
   CsrMatrix matrix;
   matrix.rows = packed.rows;
   matrix.cols = packed.cols;
-  matrix.column.resize(static_cast<std::size_t>(packed.nnz));
+  matrix.column.resize(packed.nnz);
   matrix.value.resize(matrix.column.size());
   std::vector<Offset> next(rows + 1, 0);
   const auto walk = [&](const auto& visit) {  // visit(output, input, place of the value)
@@ -272,7 +272,7 @@ CsrMatrix unpack(const PackedMatrix& packed) {
   std::partial_sum(next.begin(), next.end(), next.begin());
   matrix.row_begin = next;
   walk([&](std::uint32_t output, Index input, std::size_t value) {
-    const auto at = static_cast<std::size_t>(next[output]++);
+    const std::size_t at = next[output]++;
     matrix.column[at] = input;
     matrix.value[at] = packed.value.empty() ? packed.uniform : packed.value[value];
   });

@@ -19,7 +19,7 @@ void multiply_panel_reference(const Pattern& w, std::span<const float> value, st
                               const PanelEpilogue& epilogue, const float* x, float* y,
                               std::size_t panel_rows) {
   for (std::size_t b = 0; b < panel_rows; ++b) {
-    std::vector<double> sum(static_cast<std::size_t>(w.rows), 0.0);
+    std::vector<double> sum(w.rows, 0.0);
     if (!bias.empty()) sum.assign(bias.begin(), bias.end());
     for_each_connection(w, [&](std::size_t r, std::size_t c, std::size_t e) {
       sum[r] += double{value[e]} * x[c * panel_rows + b];

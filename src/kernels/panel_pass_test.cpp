@@ -26,7 +26,7 @@ Buffer<float> aligned(const Dense& values) {
 }
 
 std::size_t panel_size(Index neurons, std::size_t width = kLanes) {
-  return static_cast<std::size_t>(neurons) * width;
+  return neurons * width;
 }
 
 Dense first(const Buffer<float>& values, std::size_t count) {
@@ -127,7 +127,7 @@ TEST(MultiplyPanel, MultipliesByHand) {
 
 TEST(MultiplyPanel, AgreesWithTheReferenceForRowsOfEveryLength) {
   const Weights w = ragged(1);
-  const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 3);
+  const auto bias = random_dense(w.pattern.rows, 3);
   for (const std::size_t width : kWidths) {
     const auto x = random_dense(panel_size(w.pattern.cols, width), 2);
     const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows, width), 4));
@@ -145,7 +145,7 @@ TEST(MultiplyPanel, AgreesWithTheReferenceForAnyMatrix) {
   for_each_target([] {
     EXPECT_TRUE(rc::check([] {
       const Weights w = from_csr(*any_csr());
-      const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 6);
+      const auto bias = random_dense(w.pattern.rows, 6);
       for (const std::size_t width : kWidths) {
         const auto x = random_dense(panel_size(w.pattern.cols, width), 5);
         RC_ASSERT(static_cast<bool>(multiplies_as_reference(w, bias, {}, x, width)));
@@ -169,7 +169,7 @@ TEST(MultiplyPanel, ReachesTheHighestColumn) {
 
 TEST(MultiplyPanel, AddsTheProductsInTheOrderOfTheColumnsFromTheBiasOn) {
   const Weights w = ragged(7);
-  const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 9);
+  const auto bias = random_dense(w.pattern.rows, 9);
   for (const std::size_t width : kWidths) {
     const auto x = random_dense(panel_size(w.pattern.cols, width), 8);
     Dense plain, fused;  // a target does the one or the other
@@ -195,7 +195,7 @@ TEST(MultiplyPanel, AddsTheProductsInTheOrderOfTheColumnsFromTheBiasOn) {
 
 TEST(MultiplyPanel, PropagatesNanAndInfinityAsTheReference) {
   const Weights w = ragged(10);
-  const auto bias = random_dense(static_cast<std::size_t>(w.pattern.rows), 11);
+  const auto bias = random_dense(w.pattern.rows, 11);
   for (const std::size_t width : kWidths) {
     const Buffer<float> gate = aligned(random_dense(panel_size(w.pattern.rows, width), 12));
     for (const float special : {kNan, kInfinity, -kInfinity}) {

@@ -26,7 +26,7 @@ RowMatrix row_matrix(const CsrMatrix& matrix) {
   RowMatrix w;
   w.rows = matrix.rows;
   w.cols = matrix.cols;
-  const auto outputs = static_cast<std::size_t>(w.rows);
+  const std::size_t outputs = w.rows;
   std::size_t filled = 0;
   bool full = outputs > 0;
   for (Index i = 0; i < w.cols; ++i) {

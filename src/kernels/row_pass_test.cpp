@@ -15,7 +15,7 @@
 namespace filigree {
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<float> one_row(const CsrMatrix& w, const std::vector<float>& x, const Epilogue& epilogue,
@@ -32,7 +32,7 @@ std::vector<float> one_row(const CsrMatrix& w, const std::vector<float>& x, cons
 // The first lane of a panel.
 std::vector<float> panel_row(const CsrMatrix& w, const std::vector<float>& x, const Epilogue& epilogue) {
   Buffer<float> in(std::max<std::size_t>(1, x.size() * kLanes)),
-      out(std::max<std::size_t>(1, static_cast<std::size_t>(w.rows) * kLanes));
+      out(std::max<std::size_t>(1, w.rows * kLanes));
   in.zero();
   for (std::size_t i = 0; i < x.size(); ++i) in[i * kLanes] = x[i];
   PanelRange range;
@@ -55,8 +55,8 @@ TEST(RowPass, GivesTheBitsOfThePanelKernel) {
       const auto rows = *rc::gen::inRange<Index>(1, 150), cols = *rc::gen::inRange<Index>(1, 40);
       const auto density = *rc::gen::element(0.1, 0.5, 1.0);
       CsrMatrix w = random_csr(rows, cols, density, *rc::gen::arbitrary<std::uint32_t>());
-      const auto x = half_zero(static_cast<std::size_t>(cols), *rc::gen::arbitrary<std::uint32_t>());
-      const auto bias = half_zero(static_cast<std::size_t>(rows), 3);
+      const auto x = half_zero(cols, *rc::gen::arbitrary<std::uint32_t>());
+      const auto bias = half_zero(rows, 3);
       for (const Epilogue& epilogue :
            {Epilogue{}, Epilogue{bias, {Activation::relu, 0.5f}}, Epilogue{bias, Activation::identity}}) {
         const auto expected = bits(panel_row(w, x, epilogue));

@@ -35,7 +35,7 @@ testing::AssertionResult agrees(std::size_t classes, std::size_t stride, const s
   const Result actual = fast(classes, stride, y);
   const Result expected = reference(classes, stride, y);
   const double epsilon = double{std::numeric_limits<float>::epsilon()};
-  const double error = 1e-6 + epsilon * static_cast<double>(classes);
+  const double error = 1e-6 + epsilon * classes;
   for (std::size_t i = 0; i < y.size(); ++i) {
     // y - highest is rounded before exp sees it: an error of half an ulp of the difference, relative.
     const double difference = std::fabs(double{y[i]} - expected.highest[i % stride]);

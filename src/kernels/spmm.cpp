@@ -17,7 +17,7 @@ HWY_EXPORT(AppendPanelRows);
 HWY_EXPORT(AddPanelRows);
 
 void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y) {
-  parallel_for(static_cast<std::size_t>(w.rows), 64, [&](std::size_t first, std::size_t last) {
+  parallel_for(w.rows, 64, [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(SpmmRows)
     (w, x.data(), batch, y.data(), static_cast<Index>(first), static_cast<Index>(last));
   });

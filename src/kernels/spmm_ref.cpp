@@ -11,8 +11,8 @@ void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batc
     for (std::size_t b = 0; b < batch; ++b) {
       double sum = 0;  // double: truth must be nearer than any float order
       for (std::size_t e = 0; e < columns.size(); ++e)
-        sum += double{values[e]} * double{x[static_cast<std::size_t>(columns[e]) * batch + b]};
-      y[static_cast<std::size_t>(r) * batch + b] = static_cast<float>(sum);
+        sum += double{values[e]} * double{x[columns[e] * batch + b]};
+      y[r * batch + b] = static_cast<float>(sum);
     }
   }
 }

@@ -16,16 +16,16 @@
 namespace filigree {
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 std::vector<float> fast(const CsrMatrix& w, const std::vector<float>& x, std::size_t batch) {
-  std::vector<float> y(static_cast<std::size_t>(w.rows) * batch, -7.0f);
+  std::vector<float> y(w.rows * batch, -7.0f);
   spmm(w.view(), x, batch, y);
   return y;
 }
 
 std::vector<float> reference(const CsrMatrix& w, const std::vector<float>& x, std::size_t batch) {
-  std::vector<float> y(static_cast<std::size_t>(w.rows) * batch, -8.0f);
+  std::vector<float> y(w.rows * batch, -8.0f);
   spmm_reference(w.view(), x, batch, y);
   return y;
 }
@@ -39,12 +39,12 @@ Buffer<float> aligned(const std::vector<float>& values) {
 std::vector<float> panel(const PackedMatrix& w, const std::vector<float>& x, const Epilogue& epilogue = {},
                          PanelRange* range_out = nullptr) {
   const Buffer<float> in = aligned(x);
-  Buffer<float> out(std::max<std::size_t>(1, static_cast<std::size_t>(w.rows) * kLanes));
+  Buffer<float> out(std::max<std::size_t>(1, w.rows * kLanes));
   std::ranges::fill(out, -7.0f);
   PanelRange range;
   spmm_panel(w, epilogue, in.data(), out.data(), range);
   if (range_out != nullptr) *range_out = range;
-  return {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(w.rows) * kLanes)};
+  return {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(w.rows * kLanes)};
 }
 
 testing::AssertionResult agrees(const CsrMatrix& w, const std::vector<float>& x, std::size_t batch,
@@ -62,8 +62,7 @@ CsrMatrix repeating(Index rows, Index cols, Index patterns, std::uint64_t seed) 
   m.rows = rows;
   m.cols = cols;
   for (Index r = 0; r < rows; ++r) {
-    const auto columns =
-        base.view().row_columns(static_cast<Index>(random.below(static_cast<std::uint64_t>(patterns))));
+    const auto columns = base.view().row_columns(random.below(patterns));
     m.column.insert(m.column.end(), columns.begin(), columns.end());
     for (std::size_t e = 0; e < columns.size(); ++e) m.value.push_back(static_cast<float>(random.normal()));
     m.row_begin.push_back(m.nnz());
@@ -103,7 +102,7 @@ TEST(SpmmPanel, AgreesWithTheReferenceForAnyMatrixAndTile) {
     EXPECT_TRUE(rc::check([] {
       const auto w = *any_csr();
       const auto tile = *rc::gen::inRange<Index>(0, 24);
-      const auto x = random_dense(static_cast<std::size_t>(w.cols) * kLanes, 5);
+      const auto x = random_dense(w.cols * kLanes, 5);
       RC_ASSERT(static_cast<bool>(agrees(w, x, kLanes, panel(pack(w.view(), {tile}), x))));
     }));
   });
@@ -140,7 +139,7 @@ TEST(SpmmPanel, AddsUniformPowersOfTwoExactlyLikeOtherValues) {
   const PackedMatrix uniform = pack(w.view());
   ASSERT_TRUE(uniform.value.empty());
   PackedMatrix explicit_values = pack(w.view());
-  explicit_values.value = Buffer<float>(static_cast<std::size_t>(w.nnz()));
+  explicit_values.value = Buffer<float>(w.nnz());
   std::ranges::fill(explicit_values.value, 0.0625f);
   for_each_target([&] { EXPECT_EQ(bits(panel(uniform, x)), bits(panel(explicit_values, x))); });
 }
@@ -224,7 +223,7 @@ TEST(AppendPanelRows, AppendsTheMarkedRowsInOrderAndNothingElse) {
       append_panel_rows(source.data(), kNeurons, marked, to.data(), at);
       for (std::size_t n = 0; n < kNeurons; ++n) {
         std::vector<float> expected(kLanes, -1.0f);
-        auto next = static_cast<std::size_t>(at);
+        std::size_t next = at;
         for (std::size_t lane = 0; lane < kLanes; ++lane)
           if (marked >> lane & 1) expected[next++] = from[n * kLanes + lane];
         RC_ASSERT(std::equal(expected.begin(), expected.end(), to.data() + n * kLanes));
@@ -251,7 +250,7 @@ TEST(AddPanelRows, BringsRowsBackWithTheirWeightsAndTouchesNothingElse) {
       std::ranges::fill(to, -1.0f);
       add_panel_rows(from.data(), kNeurons, at, marked, weight, to.data());
       for (std::size_t n = 0; n < kNeurons; ++n) {
-        auto next = static_cast<std::size_t>(at);
+        std::size_t next = at;
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
           float expected = -1.0f;
           if (marked >> lane & 1) {

@@ -20,7 +20,7 @@ HWY_EXPORT(spmm_transposed_columns);
 
 void spmm_transposed(const CscView& a, std::span<const float> x, std::size_t batch, std::span<float> y) {
   assert(batch >= 1 && x.size() == a.rows * batch && y.size() == a.cols * batch);
-  const auto outputs = static_cast<std::size_t>(a.cols);
+  const std::size_t outputs = a.cols;
   const std::size_t work = (outputs + a.row.size()) * batch;
   parallel_for(outputs, task_items(outputs, work), [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(spmm_transposed_columns)

@@ -20,7 +20,7 @@ HWY_EXPORT(spmv_rows);
 
 void spmv(const CsrView& a, std::span<const float> x, std::span<float> y) {
   assert(x.size() == static_cast<std::size_t>(a.cols) && y.size() == static_cast<std::size_t>(a.rows));
-  const auto rows = static_cast<std::size_t>(a.rows);
+  const std::size_t rows = a.rows;
   parallel_for(rows, task_items(rows, rows + a.column.size()), [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(spmv_rows)
     (a, x.data(), y.data(), static_cast<Index>(first), static_cast<Index>(last));

@@ -10,9 +10,7 @@ void store_panel_reference(const float* panel, std::size_t rows, const OutputMap
   for (std::size_t b = 0; b < rows; ++b)
     for (std::size_t o = 0; o < map.output_of.size(); ++o) {
       const Index neuron = map.output_of[o];
-      to[b * row_stride + o] = neuron < 0
-                                   ? map.constant[o]
-                                   : panel[static_cast<std::size_t>(neuron) * std::size_t{kPanelRows} + b];
+      to[b * row_stride + o] = neuron < 0 ? map.constant[o] : panel[neuron * std::size_t{kPanelRows} + b];
     }
 }
 

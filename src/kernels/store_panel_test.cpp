@@ -12,7 +12,7 @@
 namespace filigree {
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 // Every second map is in order; others skip, repeat and exchange neurons, with constants between.
 std::vector<Index> some_map(std::size_t outputs, std::size_t neurons, std::uint64_t seed) {

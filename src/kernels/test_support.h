@@ -26,7 +26,7 @@ inline std::vector<float> random_dense(std::size_t size, std::uint64_t seed) {
 
 // A single row of `length` entries, at every second column.
 inline CsrMatrix one_row(Index length, std::uint64_t seed) {
-  CsrMatrix m{1, 2 * length, {0, length}, {}, random_dense(static_cast<std::size_t>(length), seed)};
+  CsrMatrix m{1, 2 * length, {0, length}, {}, random_dense(length, seed)};
   for (Index e = 0; e < length; ++e) m.column.push_back(2 * e + 1);
   return m;
 }

@@ -14,7 +14,7 @@ namespace filigree {
 namespace {
 
 LayerPointer challenge_layer(CsrMatrix weights) {
-  const auto outputs = static_cast<std::size_t>(weights.rows);
+  const std::size_t outputs = weights.rows;
   const float bias = challenge_bias(weights.rows);
   return std::make_shared<const Layer>(
       Layer{std::move(weights), std::vector<float>(outputs, bias), {Activation::relu, kChallengeCap}});
@@ -39,9 +39,9 @@ RadixNet::RadixNet(Index neurons, Index layers, std::uint64_t seed)
 // to q(i) − 2^(l mod B) modulo M, q(i) being i mod M after the block's permutation. So all outputs of one
 // residue read the same 32 inputs.
 LayerPointer RadixNet::layer(Index l) const {
-  const auto neurons = static_cast<std::size_t>(neurons_);
+  const std::size_t neurons = neurons_;
   const std::size_t residues = neurons / 16;
-  const auto layers_per_block = static_cast<Index>(std::countr_zero(residues));
+  const Index layers_per_block = std::countr_zero(residues);
   const std::size_t shift = std::size_t{1} << (l % layers_per_block);
   const Index block = l / layers_per_block;
 
@@ -52,8 +52,8 @@ LayerPointer RadixNet::layer(Index l) const {
   std::vector<Index> of_residue(neurons);  // 16 inputs of each residue, ascending
   std::vector<std::size_t> filled(residues, 0);
   for (std::size_t i = 0; i < neurons; ++i) {
-    const std::size_t q = static_cast<std::size_t>(place[i]) % residues;
-    of_residue[q * 16 + filled[q]++] = static_cast<Index>(i);
+    const std::size_t q = place[i] % residues;
+    of_residue[q * 16 + filled[q]++] = i;
   }
 
   CsrMatrix w;
@@ -61,7 +61,7 @@ LayerPointer RadixNet::layer(Index l) const {
   w.row_begin.resize(neurons + 1);
   w.column.resize(neurons * kChallengeFanIn);
   w.value.assign(neurons * kChallengeFanIn, kChallengeWeight);
-  for (std::size_t j = 0; j <= neurons; ++j) w.row_begin[j] = static_cast<Offset>(j * kChallengeFanIn);
+  for (std::size_t j = 0; j <= neurons; ++j) w.row_begin[j] = j * kChallengeFanIn;
   for (std::size_t c = 0; c < residues; ++c) {
     const Index* own = &of_residue[c * 16];
     const Index* other = &of_residue[(c + shift) % residues * 16];

@@ -12,7 +12,7 @@ Index largest_fan_in(const Layer& layer) {
   std::size_t largest = 0;
   for (Index r = 0; r < layer.outputs(); ++r)
     largest = std::max(largest, layer.weights.view().row_columns(r).size());
-  return static_cast<Index>(largest);
+  return largest;
 }
 
 bool zero_stays_zero(const Layer& layer) {
@@ -23,11 +23,11 @@ Layer expert_of(const Layer& mixture, Index expert) {
   const Index rows = mixture.outputs();
   const CsrMatrix& all = mixture.weights;
   const auto first = static_cast<std::ptrdiff_t>(expert) * rows;
-  const Offset begin = all.row_begin[static_cast<std::size_t>(first)];
-  const Offset end = all.row_begin[static_cast<std::size_t>(first + rows)];
+  const Offset begin = all.row_begin[first];
+  const Offset end = all.row_begin[first + rows];
   Layer layer{{rows, all.cols, {}, {}, {}}, {}, mixture.activation};
   for (std::ptrdiff_t r = first; r <= first + rows; ++r)
-    layer.weights.row_begin.push_back(all.row_begin[static_cast<std::size_t>(r)] - begin);
+    layer.weights.row_begin.push_back(all.row_begin[r] - begin);
   layer.weights.column.assign(all.column.begin() + begin, all.column.begin() + end);
   layer.weights.value.assign(all.value.begin() + begin, all.value.begin() + end);
   layer.bias.assign(mixture.bias.begin() + first, mixture.bias.begin() + first + rows);

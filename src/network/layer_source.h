@@ -35,11 +35,11 @@ class MemoryLayers final : public LayerSource {
   explicit MemoryLayers(std::vector<Layer> layers, std::string description = "network in memory");
   // Layers that are sound already: of other networks, or rewritten from those.
   explicit MemoryLayers(std::vector<LayerPointer> layers, std::string description = "network in memory");
-  Index layers() const override { return static_cast<Index>(layers_.size()); }
+  Index layers() const override { return layers_.size(); }
   Index width(Index level) const override;
   bool keeps_zero() const override;
   bool mixes() const override;
-  LayerPointer layer(Index l) const override { return layers_[static_cast<std::size_t>(l)]; }
+  LayerPointer layer(Index l) const override { return layers_[l]; }
   std::string describe() const override { return description_; }
 
  private:

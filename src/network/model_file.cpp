@@ -105,11 +105,11 @@ CsrMatrix read_weights(const TensorFile& file, const std::string& prefix, Index 
       fail("{}: {}value has shape [{}]; without a column tensor it must be [outputs, {}]", file.name(),
            prefix, fmt::join(shape, ", "), inputs);
     const auto values = file.get<float>(prefix + "value");
-    return full_matrix(static_cast<Index>(shape[0]), inputs, {values.begin(), values.end()});
+    return full_matrix(shape[0], inputs, {values.begin(), values.end()});
   }
   weights.row_begin = read_integers<Offset>(file, prefix + "row_begin");
   if (weights.row_begin.empty()) fail("{}: {}row_begin is empty", file.name(), prefix);
-  weights.rows = static_cast<Index>(std::min<std::size_t>(weights.row_begin.size() - 1, 0x7fffffff));
+  weights.rows = std::min<std::size_t>(weights.row_begin.size() - 1, 0x7fffffff);
   weights.cols = inputs;
   weights.column = read_integers<Index>(file, prefix + "column");
   weights.value = read_repeated(file, prefix + "value", weights.column.size());
@@ -125,7 +125,7 @@ Layer read_layer(const TensorFile& file, const std::string& prefix) {
   if (inputs < 0 || inputs > kMostNeurons)
     fail("{}: metadata {}inputs is {}, but must be from 0 to {}", file.name(), prefix, inputs, kMostNeurons);
   layer.weights = read_weights(file, prefix, inputs);
-  layer.bias = read_repeated(file, prefix + "bias", static_cast<std::size_t>(layer.weights.rows));
+  layer.bias = read_repeated(file, prefix + "bias", layer.weights.rows);
   const std::string& activation = file.metadata(prefix + "activation");
   const auto known = std::ranges::find(kActivationNames, activation);
   if (known == kActivationNames.end())

@@ -45,7 +45,7 @@ TEST(RadixNet, GivesEveryNeuron32InputsAnd32Outputs) {
     const Layer layer = *net.layer(l);
     validate(layer, "layer");
     std::vector<int> fan_out(256, 0);
-    for (const Index c : layer.weights.column) ++fan_out[static_cast<std::size_t>(c)];
+    for (const Index c : layer.weights.column) ++fan_out[c];
     EXPECT_TRUE(std::ranges::all_of(fan_out, [](int n) { return n == 32; }));
     EXPECT_TRUE(std::ranges::all_of(layer.weights.value, [](float v) { return v == 0.0625f; }));
   }

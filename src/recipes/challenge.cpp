@@ -30,7 +30,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
 
   const std::uint64_t limit = memory_limit_or_usual(options.memory_limit);
   const auto bits = static_cast<double>(options.source.inputs.value_or(1)) * options.source.neurons / 8;
-  if (bits >= static_cast<double>(limit))  // said before anything is made
+  if (bits >= limit)  // said before anything is made
     fail_for("memory_limit", "{} inputs of {} pixels take {:.0f} bytes and more, but the memory limit is {}",
              *options.source.inputs, options.source.neurons, bits, limit);
   double start = seconds_now();
@@ -42,8 +42,8 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.layers = data.network.layers();
   result.inputs = data.images.rows;
 
-  const auto input_bytes = static_cast<std::uint64_t>(data.images.nnz()) * sizeof(std::uint16_t) +
-                           data.bits.bits.size() * sizeof(std::uint32_t);
+  const auto input_bytes =
+      data.images.nnz() * sizeof(std::uint16_t) + data.bits.bits.size() * sizeof(std::uint32_t);
   if (input_bytes >= limit)
     fail_for("memory_limit", "the inputs alone take {} bytes, but the memory limit is {}", input_bytes,
              limit);
@@ -75,7 +75,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
     result.seconds_all.push_back(seconds_now() - start);
   }
   result.seconds = median(result.seconds_all);
-  result.rate = static_cast<double>(result.inputs) * static_cast<double>(result.connections) / result.seconds;
+  result.rate = static_cast<double>(result.inputs) * result.connections / result.seconds;
   result.categories = std::move(found.run.live);
   result.live_rows = std::move(found.run.live_rows);
   result.distinct_rows = std::move(found.run.distinct_rows);
@@ -121,7 +121,7 @@ void write_challenge_files(const ChallengeInputs& source, const std::filesystem:
   }
   observer.report("write", layers, layers, "layers");
   write_images(name(images_path(directory, neurons)), data.images);
-  std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
+  std::vector<Index> rows(data.images.rows);
   std::iota(rows.begin(), rows.end(), 0);
   // A list without entries would look like a failed download; without a list the reference is asked again.
   const std::vector<Index> categories = reference_categories(data.layers(), data.images, rows, observer);

@@ -21,7 +21,7 @@ namespace filigree {
 namespace {
 
 Index side_of(Index neurons) {
-  const auto side = static_cast<Index>(std::lround(std::sqrt(static_cast<double>(neurons))));
+  const Index side = std::lround(std::sqrt(static_cast<double>(neurons)));
   if (side * side != neurons)
     throw std::invalid_argument(
         fmt::format("images have √neurons × √neurons pixels, but {} is no square", neurons));
@@ -39,7 +39,7 @@ InputRows images_from_mnist(const std::filesystem::path& directory, Index side, 
   const IdxArray array = read_idx(*found);
   if (array.dims.size() != 3 || array.dims[1] != 28 || array.dims[2] != 28)
     fail("{}: expected images of 28×28 pixels", found->string());
-  const auto count = static_cast<Index>(array.dims[0]);
+  const Index count = array.dims[0];
   if (keep.value_or(count) > count)
     fail("{}: {} images, but {} are asked for", found->string(), count, *keep);
   return challenge_images(array.data, count, side, keep.value_or(count), observer);
@@ -51,7 +51,7 @@ std::vector<Index> sample_rows(const std::vector<Index>& categories, Index rows,
   const auto live_budget =
       static_cast<std::size_t>(std::clamp<Offset>(4'000'000'000 / std::max<Offset>(1, connections), 2, 128));
   constexpr std::size_t kDead = 128;
-  std::vector<Index> all(static_cast<std::size_t>(rows));
+  std::vector<Index> all(rows);
   std::iota(all.begin(), all.end(), 0);
   std::vector<Index> dead;
   std::ranges::set_difference(all, categories, std::back_inserter(dead));
@@ -149,7 +149,7 @@ PreparedEngine prepare_engine(Engine engine, const Network& network, std::uint64
     prepared.compiled_connections = prepared.connections;
     return prepared;
   }
-  std::vector<std::shared_ptr<const PlanLayer>> ordered(static_cast<std::size_t>(network.layers()));
+  std::vector<std::shared_ptr<const PlanLayer>> ordered(network.layers());
   std::atomic<std::uint64_t> ordered_bytes{0};
   const auto keep_ordered = [&](Index l, const Layer& layer, const LayerFacts& facts,
                                 const DistinctRows& distinct, const DistinctRows* before) {
@@ -157,7 +157,7 @@ PreparedEngine prepare_engine(Engine engine, const Network& network, std::uint64
     auto made = std::make_shared<PlanLayer>(make_ordered_layer(layer, distinct, before, facts));
     // Beyond 65536 inputs a packed matrix has several tiles, and no order is kept across them.
     ordered_bytes += made->weights.tiles.size() > 1 ? memory_limit : made->bytes();
-    ordered[static_cast<std::size_t>(l)] = std::move(made);
+    ordered[l] = std::move(made);
   };
   Compiled compiled = compile_exactly(network, observer, keep_ordered);
   std::vector<LayerPointer> layers = all_layers(compiled.network);
@@ -189,7 +189,7 @@ Verification verify_categories(const ChallengeData& data, const std::vector<Inde
     result.mismatches = difference(categories, *data.truth);
     if (check == Check::automatic) return result;
   }
-  std::vector<Index> rows(static_cast<std::size_t>(data.images.rows));
+  std::vector<Index> rows(data.images.rows);
   std::iota(rows.begin(), rows.end(), 0);
   if (check == Check::automatic) rows = sample_rows(categories, data.images.rows, connections);
   const ReferenceVerdict verdict = reference_verdict(data.layers(), data.images, rows, observer);
@@ -201,7 +201,7 @@ Verification verify_categories(const ChallengeData& data, const std::vector<Inde
   std::ranges::set_difference(found, verdict.possibly_alive, std::back_inserter(wrong));
   if (!data.truth) {
     result.verified = "reference";
-    result.checked_rows = static_cast<Offset>(rows.size());
+    result.checked_rows = rows.size();
   }
   std::ranges::sort(wrong);
   wrong.erase(std::unique(wrong.begin(), wrong.end()), wrong.end());

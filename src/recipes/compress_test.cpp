@@ -41,7 +41,7 @@ TimeModel some_model() {
   TimeModel model{processor_name(), simd_name(), Session::current().threads(), 32};
   for (const char* name : {"call", "column", "input", "output", "run", "eights", "fours", "near", "far",
                            "alone", "curve", "answer"})
-    model.parts.push_back({name, 1e-9 * static_cast<double>(model.parts.size() + 1)});
+    model.parts.push_back({name, 1e-9 * (model.parts.size() + 1)});
   model.error = 0.03;
   model.worst_error = 0.4;
   model.yardstick_seconds = 4e-4;

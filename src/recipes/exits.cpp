@@ -28,8 +28,7 @@ ExitCurve exit_curve(const Network& network, const Data& data, const ExitCurveOp
   std::vector<std::vector<double>> seconds(thresholds.size());
   for (int i = 0; i < repeat; ++i) {
     for (std::size_t p = 0; p < curve.points.size(); ++p) {
-      observer.report("curve", static_cast<double>(static_cast<std::size_t>(i) * curve.points.size() + p),
-                      static_cast<double>(static_cast<std::size_t>(repeat) * curve.points.size()), "runs");
+      observer.report("curve", i * curve.points.size() + p, repeat * curve.points.size(), "runs");
       Observer quiet;
       quiet.stop = observer.stop;
       curve.points[p].evaluation = evaluate(network, data, {options.part, thresholds[p]}, quiet);
@@ -55,10 +54,10 @@ void write_exit_plot(const std::filesystem::path& path, const ExitCurve& curve, 
                             curve.points.back().threshold),
                 "#1f6f8b",
                 {}};
-  const double half_a_row = 0.5 / static_cast<double>(curve.rows);
+  const double half_a_row = 0.5 / curve.rows;
   for (const ExitPoint& point : curve.points) {
     const double error = std::max(1 - point.evaluation.accuracy, half_a_row);
-    const double half = 1.96 * std::sqrt(error * (1 - error) / static_cast<double>(curve.rows));
+    const double half = 1.96 * std::sqrt(error * (1 - error) / curve.rows);
     line.points.push_back(
         error_point(point.evaluation.connections_per_row, point.evaluation.accuracy, half, half_a_row));
     line.points.back().label = fmt::format("{:g}", point.threshold);

@@ -16,8 +16,8 @@ namespace {
 
 Footprint::Timing time_batch(const Plan::Impl& plan, const DataRows& rows, Index batch, double seconds,
                              const Observer& observer) {
-  const auto size = static_cast<std::size_t>(std::min(batch, rows.rows));
-  const auto last = static_cast<std::size_t>(rows.rows) - size;  // the last place where a batch may begin
+  const std::size_t size = std::min(batch, rows.rows);
+  const auto last = rows.rows - size;  // the last place where a batch may begin
   std::vector<double> times;
   std::size_t first = 0;
   // A first call fetches weights and wakes threads up; it does not count.
@@ -54,10 +54,9 @@ Footprint footprint(const Network& network, const Data& data, double seconds, co
   const DataRows& rows = enough ? dataset.test : dataset.train;
   for (const Index batch : kBatches)
     result.timings.push_back(time_batch(plan.impl(), rows, batch, seconds, observer));
-  const auto widest = static_cast<std::uint64_t>(std::ranges::max(result.neurons));
+  const std::uint64_t widest = std::ranges::max(result.neurons);
   result.memory_bytes = plan.impl().layers->bytes() + plan.impl().adaptive->bytes() +
-                        static_cast<std::uint64_t>(threads()) * 2 * widest *
-                            static_cast<std::uint64_t>(kPanelRows) * sizeof(float);
+                        static_cast<std::uint64_t>(threads()) * 2 * widest * kPanelRows * sizeof(float);
   return result;
 }
 

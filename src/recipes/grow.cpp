@@ -38,7 +38,7 @@ Offset seed_connections(const TrainOptions& options) {
 double capacity_of(const Network& network) {
   double all = 0;
   for (Index l = 0; l < network.layers(); ++l)
-    all += static_cast<double>(network.width(l)) * static_cast<double>(network.width(l + 1));
+    all += static_cast<double>(network.width(l)) * network.width(l + 1);
   return all;
 }
 
@@ -68,8 +68,7 @@ void check_growth(const Data& data, const TrainOptions& options, const Growth& g
   if (data.features() > kMaxPatternColumns)
     fail("{} features are too many for growth; {} are the most", data.features(), kMaxPatternColumns);
   const Training trainer(data.impl().dataset, options);
-  const auto evolving = static_cast<std::int64_t>(
-      std::ceil(options.evolution.stop * static_cast<double>(trainer.total_steps())));
+  const std::int64_t evolving = std::ceil(options.evolution.stop * trainer.total_steps());
   const std::int64_t every = trainer.state().options.evolution.update_every;
   if (evolving - 1 < every)
     fail(
@@ -87,8 +86,8 @@ class Stages {
 
   TrainRun operator()() {
     run("stage-0", "the first network", {}, options_, 0);
-    const auto seed = static_cast<double>(seed_connections(options_));
-    const double factor = std::pow(static_cast<double>(growth_.budget) / seed, 1.0 / growth_.stages);
+    const double seed = seed_connections(options_);
+    const double factor = std::pow(growth_.budget / seed, 1.0 / growth_.stages);
     for (int stage = 1; stage <= growth_.stages; ++stage) {
       const auto most = stage == growth_.stages
                             ? growth_.budget
@@ -97,7 +96,7 @@ class Stages {
           stage <= growth_.deepen && connections_of(*last_) + last_->width(last_->layers() - 1) <= most;
       const auto start = [&] {
         // Neurons grow by the root: connections between two layers then grow by the whole.
-        return grown(most, std::sqrt(factor) - 1, deeper, static_cast<std::uint64_t>(stage));
+        return grown(most, std::sqrt(factor) - 1, deeper, stage);
       };
       run(fmt::format("stage-{}", stage), deeper ? "split neurons, one more layer" : "split neurons", start,
           options_, most);
@@ -108,7 +107,7 @@ class Stages {
       pruning.evolution.redistribute = Redistribute::global;
       run(
           "stage-pruned", fmt::format("prune {:g} %", 100 * growth_.prune), [&] { return *last_; }, pruning,
-          static_cast<Offset>(static_cast<double>(connections_of(*last_)) * (1 - growth_.prune)));
+          static_cast<Offset>(connections_of(*last_) * (1 - growth_.prune)));
     }
     save(*last_, directory_.path / kModel);
     return std::move(*result_);

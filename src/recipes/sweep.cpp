@@ -101,7 +101,7 @@ struct MeanAndHalf {
 MeanAndHalf interval(const std::vector<double>& values) {
   constexpr double kStudent[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                                  2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
-  const auto n = static_cast<double>(values.size());
+  const double n = values.size();
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
   if (values.size() < 2) return {mean, 0};
   double squares = 0;
@@ -174,7 +174,7 @@ Plot plot_of(const SweepResult& result, const SweepOptions& options, const std::
       sparse{fmt::format("sparse, {}", fmt::join(options.training.network.neurons, "-")), "#1f6f8b", {}};
   constexpr double kLeast = 0.0001;
   for (const SweepMean& m : result.means) {
-    const auto weights = static_cast<double>(m.connections);
+    const double weights = m.connections;
     dense.points.push_back(error_point(weights, m.dense, m.dense_half, kLeast));
     sparse.points.push_back(error_point(weights, m.sparse, m.sparse_half, kLeast));
   }
@@ -197,7 +197,7 @@ std::vector<SweepPoint> planned(const SweepOptions& options) {
     if (connections > all) fail("{} weights are more than the {} of the large network", connections, all);
     for (int i = 0; i < options.seeds; ++i)
       for (const bool is_dense : {true, false})
-        plan.push_back({budget, is_dense, options.training.run.seed + static_cast<std::uint64_t>(i),
+        plan.push_back({budget, is_dense, options.training.run.seed + i,
                         is_dense ? dense : options.training.network.neurons, connections});
   }
   return plan;
@@ -208,9 +208,8 @@ TrainOptions training_of(const SweepPoint& point, const SweepOptions& options) {
   own.network.neurons = point.network;
   own.run.seed = point.seed;
   own.network.dense = point.dense;
-  own.network.sparsity = point.dense ? 0
-                                     : 1 - static_cast<double>(point.connections) /
-                                               static_cast<double>(weights_of(point.network));
+  own.network.sparsity =
+      point.dense ? 0 : 1 - static_cast<double>(point.connections) / weights_of(point.network);
   if (!point.dense) connections_per_layer(own);  // fails if a layer would be left without
   return own;
 }
@@ -256,7 +255,7 @@ SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirect
   for (std::size_t i = 0; i < plan.size(); ++i) {
     SweepPoint point = plan[i];
     if (done(point)) continue;
-    observer.report("sweep", static_cast<double>(i), static_cast<double>(plan.size()), "runs");
+    observer.report("sweep", i, plan.size(), "runs");
     TrainObserver training;
     training.stop = observer.stop;
     const TrainRun run = train(data, training_of(point, options), {}, training);
@@ -267,7 +266,7 @@ SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirect
     for (const SweepPoint& p : points) text += row_of(p);
     write_file(csv, text);
   }
-  observer.report("sweep", static_cast<double>(plan.size()), static_cast<double>(plan.size()), "runs");
+  observer.report("sweep", plan.size(), plan.size(), "runs");
   const std::string name = data.impl().dataset.name;
   SweepResult result = summary(std::move(points), name);
   write_file(directory.path / "sweep.svg", to_svg(plot_of(result, options, name)));

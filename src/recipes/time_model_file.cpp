@@ -36,7 +36,7 @@ TimeModel measure_time_model(Index rows, const Observer& observer) {
   if (rows < kPanelRows || rows > kMostRows)
     throw std::invalid_argument(
         fmt::format("a time model is for {} to {} rows, not for {}", kPanelRows, kMostRows, rows));
-  const auto count = static_cast<std::size_t>(rows);
+  const std::size_t count = rows;
   constexpr int kRounds = 15;
   observer.report("time model", 0, 1, "rounds");
   observer.check_stop();
@@ -98,8 +98,8 @@ std::string why_not_here(const TimeModel& model) {
 
 void set_costs(TrainOptions& options, const TimeModel& model) {
   const PartPrices prices = prices_of(model);
-  constexpr auto kLanes = static_cast<double>(kPanelRows);
-  const double panels = std::ceil(static_cast<double>(model.rows) / kLanes);
+  constexpr double kLanes = kPanelRows;
+  const double panels = std::ceil(model.rows / kLanes);
   options.pruning.connection_cost = 1e9 * panels * prices[TimePart::eights];
   options.pruning.neuron_cost = 1e9 * panels * prices[TimePart::output];
   options.pruning.input_cost = 1e9 * panels * (prices[TimePart::input] + prices[TimePart::column]);
@@ -109,7 +109,7 @@ TimeCheck check_time(const TimeModel& model, const Network& network, const Data&
                      const Observer& observer) {
   const Dataset& dataset = data.impl().dataset;
   const DataRows& rows = dataset.test.rows >= model.rows ? dataset.test : dataset.train;
-  const auto count = static_cast<std::size_t>(model.rows);
+  const std::size_t count = model.rows;
   if (rows.rows < model.rows) fail("{} rows are too few for a call of {}", rows.rows, model.rows);
   const Plan plan = compile(network, {}, observer);
   const Plan::Impl& ready = plan.impl();

@@ -13,8 +13,8 @@ BitPanels make_bit_panels(const InputRows& inputs) {
   BitPanels result;
   result.rows = inputs.rows;
   result.cols = inputs.cols;
-  const auto cols = static_cast<std::size_t>(inputs.cols);
-  const auto panels = static_cast<std::size_t>((inputs.rows + kBitPanelRows - 1) / kBitPanelRows);
+  const std::size_t cols = inputs.cols;
+  const std::size_t panels = (inputs.rows + kBitPanelRows - 1) / kBitPanelRows;
   result.bits = Buffer<std::uint32_t>(panels * cols);
   parallel_for(panels, 8, [&](std::size_t first, std::size_t last) {
     for (std::size_t p = first; p < last; ++p) {

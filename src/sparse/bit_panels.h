@@ -18,7 +18,7 @@ struct BitPanels {
   Index rows = 0, cols = 0;
   Buffer<std::uint32_t> bits;  // [panel][column]; bit r is row 32 · panel + r
 
-  const std::uint32_t* panel(std::size_t p) const { return bits.data() + p * static_cast<std::size_t>(cols); }
+  const std::uint32_t* panel(std::size_t p) const { return bits.data() + p * cols; }
 };
 
 // `inputs` must be binary.

@@ -19,14 +19,14 @@ void validate_block_side(Index block, std::string_view what) {
 }
 
 std::size_t area(Index block) {
-  return static_cast<std::size_t>(block) * static_cast<std::size_t>(block);
+  return static_cast<std::size_t>(block) * block;
 }
 
 // Appends the block columns, sorted, in which the rows of `block_row` hold entries. `seen` holds the last
 // block row that met each block column.
 void append_block_columns(const CsrView& m, Index block, Index block_row, std::vector<Index>& seen,
                           std::vector<Index>& columns) {
-  const auto old_size = static_cast<std::ptrdiff_t>(columns.size());
+  const std::ptrdiff_t old_size = columns.size();
   const Index first = block_row * block;
   for (Index r = first; r < m.rows && r - first < block; ++r) {
     for (const Index c : m.row_columns(r)) {

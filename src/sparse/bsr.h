@@ -19,7 +19,7 @@ struct BsrMatrix {
 
   Index block_rows() const { return rows / block + (rows % block != 0); }
   Index block_cols() const { return cols / block + (cols % block != 0); }
-  Offset blocks() const { return static_cast<Offset>(column.size()); }
+  Offset blocks() const { return column.size(); }
   bool operator==(const BsrMatrix&) const = default;
 };
 

@@ -12,7 +12,7 @@ void validate_offsets(const CompressedArrays& a, std::string_view what) {
   if (a.lines < 0 || a.bound < 0) {
     fail("{}: {} {}s and {} {}s; neither may be negative", what, a.lines, a.line, a.bound, a.cross);
   }
-  const auto lines = static_cast<std::size_t>(a.lines);
+  const std::size_t lines = a.lines;
   if (a.begin.size() != lines + 1) {
     fail("{}: {}_begin holds {} offsets, but {} {}s need {}", what, a.line, a.begin.size(), lines, a.line,
          lines + 1);

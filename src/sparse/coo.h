@@ -15,7 +15,7 @@ struct CooMatrix {
   std::vector<Index> row, column;  // of each entry; any order, repeats allowed
   std::vector<float> value;
 
-  Offset nnz() const { return static_cast<Offset>(value.size()); }
+  Offset nnz() const { return value.size(); }
   bool operator==(const CooMatrix&) const = default;
 };
 

@@ -18,7 +18,7 @@ struct CscView {
   std::span<const Index> row;            // strictly increasing within a column
   std::span<const float> value;
 
-  Offset nnz() const { return static_cast<Offset>(row.size()); }
+  Offset nnz() const { return row.size(); }
 };
 
 struct CscMatrix {
@@ -27,7 +27,7 @@ struct CscMatrix {
   std::vector<Index> row;
   std::vector<float> value;
 
-  Offset nnz() const { return static_cast<Offset>(row.size()); }
+  Offset nnz() const { return row.size(); }
   CscView view() const { return {rows, cols, column_begin, row, value}; }
   bool operator==(const CscMatrix&) const = default;
 };

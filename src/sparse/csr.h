@@ -16,17 +16,13 @@ struct CsrView {
   std::span<const Index> column;      // strictly increasing within a row
   std::span<const float> value;
 
-  Offset nnz() const { return row_begin.empty() ? 0 : row_begin[static_cast<std::size_t>(rows)]; }
+  Offset nnz() const { return row_begin.empty() ? 0 : row_begin[rows]; }
   std::span<const Index> row_columns(Index r) const { return column.subspan(first(r), length(r)); }
   std::span<const float> row_values(Index r) const { return value.subspan(first(r), length(r)); }
 
  private:
-  std::size_t first(Index r) const {
-    return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r)]);
-  }
-  std::size_t length(Index r) const {
-    return static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r) + 1]) - first(r);
-  }
+  std::size_t first(Index r) const { return row_begin[r]; }
+  std::size_t length(Index r) const { return row_begin[static_cast<std::size_t>(r) + 1] - first(r); }
 };
 
 struct CsrMatrix {
@@ -35,7 +31,7 @@ struct CsrMatrix {
   std::vector<Index> column;
   std::vector<float> value;
 
-  Offset nnz() const { return static_cast<Offset>(column.size()); }
+  Offset nnz() const { return column.size(); }
   CsrView view() const { return {rows, cols, row_begin, column, value}; }
   bool operator==(const CsrMatrix&) const = default;
 };

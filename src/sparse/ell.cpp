@@ -11,14 +11,14 @@ namespace filigree {
 namespace {
 
 std::size_t places(const EllMatrix& m) {
-  return static_cast<std::size_t>(m.rows) * static_cast<std::size_t>(m.width);
+  return static_cast<std::size_t>(m.rows) * m.width;
 }
 
 void validate_row(const EllMatrix& m, Index r, std::string_view what) {
   Index previous = -1;
   bool ended = false;
   for (Index k = 0; k < m.width; ++k) {
-    const std::size_t place = static_cast<std::size_t>(r) * static_cast<std::size_t>(m.width) + k;
+    const std::size_t place = static_cast<std::size_t>(r) * m.width + k;
     const Index c = m.column[place];
     if (c == kEllPadding) {
       ended = true;

@@ -23,8 +23,8 @@ struct InputRows {
   Offset nnz() const { return row_begin.back(); }
   bool binary() const { return value.empty(); }
   std::span<const std::uint16_t> row_columns(Index r) const {
-    const auto first = static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r)]);
-    const auto last = static_cast<std::size_t>(row_begin[static_cast<std::size_t>(r) + 1]);
+    const std::size_t first = row_begin[r];
+    const std::size_t last = row_begin[static_cast<std::size_t>(r) + 1];
     return {column.data() + first, last - first};
   }
 };

@@ -36,8 +36,8 @@ TEST(LilMatrix, StaysSoundAndEqualToAMapThroughRandomChanges) {
     std::map<std::pair<Index, Index>, float> model;
     Random random(*rc::gen::arbitrary<std::uint64_t>());
     for (int step = 0; step < 100; ++step) {
-      const auto r = static_cast<Index>(random.below(rows));
-      const auto c = static_cast<Index>(random.below(cols));
+      const Index r = random.below(rows);
+      const Index c = random.below(cols);
       const auto value = static_cast<float>(step);
       if (random.below(2) == 0) {
         RC_ASSERT(m.insert(r, c, value) == model.try_emplace({r, c}, value).second);

@@ -15,7 +15,7 @@ std::size_t Pattern::bytes() const {
 }
 
 void index_rows(Pattern& pattern) {
-  const auto rows = static_cast<std::size_t>(pattern.rows);
+  const std::size_t rows = pattern.rows;
   std::uint32_t longest = 0;
   for (std::size_t r = 0; r < rows; ++r)
     longest = std::max(longest, pattern.row_begin[r + 1] - pattern.row_begin[r]);
@@ -41,7 +41,7 @@ void validate(const Pattern& pattern, std::string_view what) {
     fail("{}: rows span {} to {}, but there are {} connections", what, pattern.row_begin.front(),
          pattern.row_begin.back(), pattern.column.size());
   for (Index r = 0; r < pattern.rows; ++r) {
-    const auto row = static_cast<std::size_t>(r);
+    const std::size_t row = r;
     if (pattern.row_begin[row] > pattern.row_begin[row + 1] ||
         pattern.row_begin[row + 1] > pattern.column.size())
       fail("{}: row {} ends before it begins", what, r);

@@ -45,7 +45,7 @@ TEST(Pattern, OrdersTheRowsOfAnyMatrix) {
   EXPECT_TRUE(rc::check([] {
     const auto matrix = *any_csr();
     const Pattern pattern = to_pattern(matrix.view());
-    const auto rows = static_cast<std::size_t>(matrix.rows);
+    const std::size_t rows = matrix.rows;
     std::vector<std::uint32_t> expected(rows);
     std::iota(expected.begin(), expected.end(), 0u);
     std::stable_sort(expected.begin(), expected.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -89,7 +89,7 @@ TEST(Pattern, TransposesValuesAsCsrDoes) {
     const auto matrix = *any_csr();
     const Pattern pattern = to_pattern(matrix.view());
     const Pattern transposed = transpose(pattern);
-    std::vector<std::uint32_t> cursor(static_cast<std::size_t>(transposed.rows));
+    std::vector<std::uint32_t> cursor(transposed.rows);
     std::vector<float> value(matrix.value.size(), -7.0f);
     transpose_values(pattern, matrix.value, transposed, cursor, value);
     RC_ASSERT(to_csr(transposed, value) == transpose(matrix.view()));

@@ -10,9 +10,9 @@ namespace filigree {
 
 // Rows of `cols` values each, one after another.
 inline InputRows full_rows(Index cols, const std::vector<float>& values) {
-  const auto width = static_cast<std::size_t>(cols);
+  const std::size_t width = cols;
   InputRows inputs;
-  inputs.rows = static_cast<Index>(values.size() / width);
+  inputs.rows = values.size() / width;
   inputs.cols = cols;
   inputs.column = Buffer<std::uint16_t>(values.size());
   inputs.value = Buffer<float>(values.size());

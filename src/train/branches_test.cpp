@@ -93,15 +93,15 @@ Route route(const DoubleLayer& gate, const std::vector<double>& x, std::size_t a
 double training_loss(const Trial& setup, const std::vector<DoubleLayer>& network,
                      std::vector<std::vector<double>>& routed) {
   const TrainOptions& o = setup.options;
-  const auto active = static_cast<std::size_t>(o.network.active_experts);
-  const auto experts = static_cast<std::size_t>(o.network.experts);
+  const std::size_t active = o.network.active_experts;
+  const std::size_t experts = o.network.experts;
   const bool counting = routed.empty();
   std::vector<std::vector<double>> mean_share(o.network.mixtures.size(), std::vector<double>(experts, 0.0));
   if (counting) routed = mean_share;
   double total = 0;
   for (const Index row : setup.rows) {
     std::vector<double> x = inputs_of(setup.data, setup.scaling, row);
-    const auto label = static_cast<std::size_t>(setup.data.label[static_cast<std::size_t>(row)]);
+    const std::size_t label = setup.data.label[row];
     std::size_t at = 0, mixture = 0;
     for (std::size_t level = 0; level + 1 < o.network.neurons.size(); ++level) {
       const auto find = [&](LayerRole role, std::size_t reads) {
@@ -129,11 +129,10 @@ double training_loss(const Trial& setup, const std::vector<DoubleLayer>& network
     }
     total += loss_of(x, label, o.learning.loss);
   }
-  const auto samples = static_cast<double>(setup.rows.size());
+  const double samples = setup.rows.size();
   for (std::size_t m = 0; m < routed.size(); ++m)
     for (std::size_t e = 0; e < experts; ++e)
-      total += o.network.balance * static_cast<double>(experts) * routed[m][e] /
-               (static_cast<double>(active) * samples) * mean_share[m][e];
+      total += o.network.balance * experts * routed[m][e] / (active * samples) * mean_share[m][e];
   return total / samples;
 }
 
@@ -311,8 +310,7 @@ std::vector<double> shares_of_choices(const Dataset& data, double balance) {
   std::vector<double> share(8, 0.0);
   for (Index row = 0; row < data.test.rows; ++row) {
     const Route taken = route(reference, inputs_of(data.test, state.facts.scaling, row), 2);
-    for (std::size_t e = 0; e < 8; ++e)
-      share[e] += (taken.weight[e] > 0 ? 0.5 : 0.0) / static_cast<double>(data.test.rows);
+    for (std::size_t e = 0; e < 8; ++e) share[e] += (taken.weight[e] > 0 ? 0.5 : 0.0) / data.test.rows;
   }
   return share;
 }

@@ -106,15 +106,14 @@ std::string text_at(const Place& place) {
 }
 
 double number_at(const Place& place, const std::string& wanted) {
-  if (place.node.is_integer()) return static_cast<double>(**place.node.as_integer());
+  if (place.node.is_integer()) return **place.node.as_integer();
   if (!place.node.is_floating_point()) place.mismatch(wanted);
   return **place.node.as_floating_point();
 }
 
 // TOML's numbers end at 2^63; larger ones are written as text.
 std::uint64_t seed_at(const Place& place) {
-  if (place.node.is_integer() && **place.node.as_integer() >= 0)
-    return static_cast<std::uint64_t>(**place.node.as_integer());
+  if (place.node.is_integer() && **place.node.as_integer() >= 0) return **place.node.as_integer();
   if (place.node.is_string()) {
     const std::string& text = **place.node.as_string();
     std::uint64_t seed = 0;
@@ -146,7 +145,7 @@ void read_value(const Place& place, T& value) {
   } else {
     if (!place.node.is_integer()) place.mismatch("a whole number " + place.possible());
     const std::int64_t number = **place.node.as_integer();
-    place.check_range(static_cast<double>(number));
+    place.check_range(number);
     value = static_cast<T>(number);  // the ranges lie within the types
   }
 }

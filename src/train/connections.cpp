@@ -21,7 +21,7 @@ struct Ends {
     read.resize(1);
     below.resize(1);
     for (std::size_t l = 0; l < layers.size() && leads_on(layers[l]); ++l) {
-      const auto neurons = static_cast<std::size_t>(layers[l].outputs);
+      const std::size_t neurons = layers[l].outputs;
       fed.resize(from[l] + 2);
       // What an expert's neuron without inputs gives is no constant: the gate decides.
       fed.back().resize(neurons, std::uint8_t{layers[l].dense || layers[l].role == LayerRole::expert});
@@ -69,7 +69,7 @@ std::vector<Keep> keep_all(const std::vector<TrainLayer>& layers) {
 }
 
 std::size_t count_kept(const Keep& keep) {
-  return static_cast<std::size_t>(std::count(keep.begin(), keep.end(), std::uint8_t{1}));
+  return std::count(keep.begin(), keep.end(), std::uint8_t{1});
 }
 
 Index count_dead(const std::vector<TrainLayer>& layers) {
@@ -169,7 +169,7 @@ Offset drop_connections(std::vector<TrainLayer>& layers, const std::vector<Keep>
     if (here > 0) rebuild(layers[l], keep[l], {}, 0, optimizer, slices);
     dropped += here;
   }
-  return static_cast<Offset>(dropped);
+  return dropped;
 }
 
 }  // namespace filigree

@@ -11,7 +11,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 std::size_t panels_of(std::size_t samples) {
   return (samples + kLanes - 1) / kLanes;
@@ -29,7 +29,7 @@ LossSum total(const std::vector<LossSum>& sums) {
 }  // namespace
 
 std::size_t slices_for(const TrainOptions& options) {
-  const std::size_t panels = panels_of(static_cast<std::size_t>(options.run.batch));
+  const std::size_t panels = panels_of(options.run.batch);
   // Two from two panels on, more from 1024 samples on: each slice costs a copy of the gradients.
   const std::size_t wanted = options.run.slices > 0 ? static_cast<std::size_t>(options.run.slices)
                                                     : std::clamp<std::size_t>(panels / 8, 2, 16);
@@ -38,7 +38,7 @@ std::size_t slices_for(const TrainOptions& options) {
 
 std::size_t slice_samples(const TrainOptions& options) {
   const std::size_t slices = slices_for(options);
-  return (panels_of(static_cast<std::size_t>(options.run.batch)) + slices - 1) / slices * kLanes;
+  return (panels_of(options.run.batch) + slices - 1) / slices * kLanes;
 }
 
 CpuTraining::CpuTraining(const Dataset& data, TrainState& state) : data_(data), state_(state) {
@@ -48,13 +48,12 @@ CpuTraining::CpuTraining(const Dataset& data, TrainState& state) : data_(data), 
 
 LossSum CpuTraining::add_gradients(const GradientRows& batch) {
   const TrainOptions& o = state_.options;
-  const std::size_t whole = panels_of(static_cast<std::size_t>(o.run.batch)) * kLanes;
+  const std::size_t whole = panels_of(o.run.batch) * kLanes;
   // Kept between topology updates (its pages cost more than what is written to them), and made anew where a
   // short batch would leave old samples in it.
   if (batch.keep && batch.number == 0 &&
       (record_ == nullptr || batch.rows.size() < static_cast<std::size_t>(o.run.batch)))
-    record_ =
-        std::make_unique<Record>(state_.layers, whole * static_cast<std::size_t>(o.evolution.growth_batches));
+    record_ = std::make_unique<Record>(state_.layers, whole * o.evolution.growth_batches);
   Record* const record = batch.keep ? record_.get() : nullptr;
   const std::size_t slices = passes_.size(), size = batch.rows.size(), panels = panels_of(size);
   std::vector<LossSum> sums(slices);

@@ -29,8 +29,7 @@ Pattern full_pattern(Index rows, Index cols) {
   pattern.rows = rows;
   pattern.cols = cols;
   pattern.row_begin.clear();
-  for (Index r = 0; r <= rows; ++r)
-    pattern.row_begin.push_back(static_cast<std::uint32_t>(r) * static_cast<std::uint32_t>(cols));
+  for (Index r = 0; r <= rows; ++r) pattern.row_begin.push_back(static_cast<std::uint32_t>(r) * cols);
   for (Index r = 0; r < rows; ++r)
     for (Index c = 0; c < cols; ++c) pattern.column.push_back(static_cast<std::uint16_t>(c));
   return pattern;
@@ -38,7 +37,7 @@ Pattern full_pattern(Index rows, Index cols) {
 
 TrainingRows rows_view(const DataRows& rows, const InputScaling& scaling) {
   TrainingRows view;
-  view.rows = static_cast<unsigned>(rows.rows);
+  view.rows = rows.rows;
   view.bytes = {rows.bytes.data(), rows.bytes.size()};
   view.floats = {rows.floats.data(), rows.floats.size()};
   view.row_begin = rows.row_begin;
@@ -52,7 +51,7 @@ TrainingRows rows_view(const DataRows& rows, const InputScaling& scaling) {
 std::vector<Index> labels_of(const DataRows& data, std::span<const Index> rows) {
   std::vector<Index> labels;
   labels.reserve(rows.size());
-  for (const Index row : rows) labels.push_back(data.label[static_cast<std::size_t>(row)]);
+  for (const Index row : rows) labels.push_back(data.label[row]);
   return labels;
 }
 
@@ -63,10 +62,10 @@ CudaTraining::CudaTraining(const DevicePlace& place, const Dataset& data, const 
   check_plain(state);
   const TrainOptions& o = state.options;
   TrainingShape shape;
-  shape.batch = static_cast<unsigned>(o.run.batch);
+  shape.batch = o.run.batch;
   shape.growth_batches = static_cast<unsigned>(o.evolution.growth_batches);
-  shape.features = static_cast<unsigned>(data.train.features);
-  shape.classes = static_cast<unsigned>(data.classes);
+  shape.features = data.train.features;
+  shape.classes = data.classes;
   shape.loss = o.learning.loss;
   shape.label_smoothing = o.learning.label_smoothing;
   shape.dropout = o.learning.dropout;
@@ -112,7 +111,7 @@ DropPlan CudaTraining::drop_plan(const GradientRows& batch) const {
   if (options_.learning.dropout + options_.learning.input_dropout == 0) return plan;
   const std::size_t slices = slices_for(options_),
                     panel_samples = SlicePass::panel_samples(options_, slice_samples(options_));
-  const std::size_t whole = (static_cast<std::size_t>(options_.run.batch) + kGroup - 1) / kGroup * kGroup;
+  const std::size_t whole = (options_.run.batch + kGroup - 1) / kGroup * kGroup;
   const std::size_t groups = (batch.rows.size() + kGroup - 1) / kGroup;
   std::vector<std::size_t> panel_of(groups);
   for (std::size_t s = 0; s < slices; ++s)
@@ -129,9 +128,9 @@ DropPlan CudaTraining::drop_plan(const GradientRows& batch) const {
 
 LossSum CudaTraining::add_gradients(const GradientRows& batch) {
   const std::vector<Index> labels = labels_of(data_.train, batch.rows);
-  const TrainingSums sums = training_->add_gradients(
-      {batch.rows, labels, 1.0 / static_cast<double>(batch.rows.size()), drop_plan(batch)},
-      batch.keep ? static_cast<int>(batch.number) : -1);
+  const TrainingSums sums =
+      training_->add_gradients({batch.rows, labels, 1.0 / batch.rows.size(), drop_plan(batch)},
+                               batch.keep ? static_cast<int>(batch.number) : -1);
   return {sums.loss, sums.correct};
 }
 

@@ -119,8 +119,8 @@ void check(const Case& c, const std::vector<int>& devices) {
   const bool adam =
       options.learning.optimizer == Optimizer::adam || options.learning.optimizer == Optimizer::adamw;
   EXPECT_LE(distance(cpu.state().layers, device.state().layers), adam ? kAdamTolerance : kTolerance);
-  std::vector<Index> all(static_cast<std::size_t>(data.test.rows));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<Index>(i);
+  std::vector<Index> all(data.test.rows);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   const LossSum expected = cpu.evaluate(data.test, all), found = device.evaluate(data.test, all);
   EXPECT_NEAR(found.loss, expected.loss, 1e-4 * expected.loss);
   EXPECT_EQ(found.correct, expected.correct);

@@ -21,7 +21,7 @@ bool Training::done() const {
 }
 
 const EpochReport& Training::epoch(const TrainObserver& observer) {
-  run_epoch(static_cast<std::int64_t>(state_.history.size()), observer);
+  run_epoch(state_.history.size(), observer);
   check_finite();
   finish_epoch();
   return state_.history.back();
@@ -29,14 +29,14 @@ const EpochReport& Training::epoch(const TrainObserver& observer) {
 
 void Training::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
   const std::vector<Index> rows = shuffled_rows(epoch);
-  const auto batch = static_cast<std::size_t>(state_.options.run.batch);
+  const std::size_t batch = state_.options.run.batch;
   state_.epoch.epoch = epoch + 1;
   state_.epoch.epochs = state_.options.run.epochs;
   const double before = state_.epoch.seconds;  // of a part that was run before a resume
   const double started = seconds_now();
   const std::int64_t first_step = state_.step_in_epoch;
   while (state_.step_in_epoch < steps_per_epoch()) {
-    const std::size_t begin = static_cast<std::size_t>(state_.step_in_epoch) * batch;
+    const std::size_t begin = state_.step_in_epoch * batch;
     step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin)));
     ++state_.step_in_epoch;
     const double now = seconds_now();
@@ -50,9 +50,8 @@ void Training::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
 }
 
 StepReport Training::step_report(double seconds, std::int64_t steps) const {
-  const auto batch = static_cast<double>(state_.options.run.batch);
-  const double samples =
-      std::min(static_cast<double>(state_.step_in_epoch) * batch, static_cast<double>(train_rows_.size()));
+  const double batch = state_.options.run.batch;
+  const double samples = std::min(state_.step_in_epoch * batch, static_cast<double>(train_rows_.size()));
   StepReport report;
   report.epoch = state_.epoch.epoch;
   report.epochs = state_.epoch.epochs;
@@ -66,29 +65,28 @@ StepReport Training::step_report(double seconds, std::int64_t steps) const {
         std::isnan(last.validation_accuracy) ? last.train_accuracy : last.validation_accuracy;
   }
   report.connections = connections();
-  report.samples_per_second = static_cast<double>(steps) * batch / seconds;
-  report.seconds_left =
-      static_cast<double>(total_steps() - state_.step) * seconds / static_cast<double>(steps);
+  report.samples_per_second = steps * batch / seconds;
+  report.seconds_left = (total_steps() - state_.step) * seconds / steps;
   return report;
 }
 
 // Turns the sums of the epoch under way into its report.
 void Training::finish_epoch() {
   EpochReport report = state_.epoch;
-  const auto samples = static_cast<double>(train_rows_.size());
+  const double samples = train_rows_.size();
   report.train_loss /= samples;
   report.train_accuracy /= samples;
   report.samples_per_second = samples / report.seconds;
   report.connections = connections();
   double all = 0;
-  for (const TrainLayer& layer : state_.layers) all += static_cast<double>(layer.capacity());
-  report.sparsity = 1 - static_cast<double>(report.connections) / all;
+  for (const TrainLayer& layer : state_.layers) all += layer.capacity();
+  report.sparsity = 1 - report.connections / all;
   report.dead_neurons = count_dead(state_.layers);
   report.validation_accuracy = report.validation_loss = report.test_accuracy = kNone;
   if (!validation_rows_.empty()) {
     const LossSum sum = evaluate(data_.train, validation_rows_);
-    const auto rows = static_cast<double>(validation_rows_.size());
-    report.validation_accuracy = static_cast<double>(sum.correct) / rows;
+    const double rows = validation_rows_.size();
+    report.validation_accuracy = sum.correct / rows;
     report.validation_loss = sum.loss / rows;
   }
   state_.history.push_back(report);

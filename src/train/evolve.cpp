@@ -72,8 +72,7 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
   }
   parallel_for(layers.size(), 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t l = first; l < last; ++l) {
-      Random random =
-          random_stream(options.run.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
+      Random random = random_stream(options.run.seed, Stream::growth, l, moment.step);
       if (grown[l].size() < count[l])
         choose_at_random(taken[l], count[l] - grown[l].size(), random, grown[l]);
       if (dropped[l] > 0 || !grown[l].empty())

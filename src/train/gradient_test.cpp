@@ -79,8 +79,7 @@ class Masks {
       const std::uint64_t key = mix64(kKey + part * stride / kLanes);
       auto& levels = factor_.emplace_back();
       for (std::size_t level = 0; level + 1 < setup.options.network.neurons.size(); ++level) {
-        std::vector<float> ones(static_cast<std::size_t>(setup.options.network.neurons[level]) * stride,
-                                1.0f);
+        std::vector<float> ones(setup.options.network.neurons[level] * stride, 1.0f);
         const double rate =
             level == 0 ? setup.options.learning.input_dropout : setup.options.learning.dropout;
         drop_out_reference(static_cast<std::uint32_t>(mix64(key + level)), rate, ones.data(), ones.size());
@@ -105,7 +104,7 @@ std::vector<std::vector<double>> dropped_sparse_inputs(const Trial& setup) {
     std::vector<float> values;
     const auto for_each_value = [&](const auto& visit) {
       for (std::size_t b = begin; b < end; ++b) {
-        const auto row = static_cast<std::size_t>(setup.rows[b]);
+        const std::size_t row = setup.rows[b];
         for (Offset i = setup.data.row_begin[row]; i < setup.data.row_begin[row + 1]; ++i)
           visit(b, static_cast<std::size_t>(i));
       }
@@ -115,9 +114,8 @@ std::vector<std::vector<double>> dropped_sparse_inputs(const Trial& setup) {
     drop_out_reference(static_cast<std::uint32_t>(mix64(mix64(kKey + begin / kLanes))),
                        setup.options.learning.input_dropout, values.data(), values.size());
     std::size_t at = 0;
-    for_each_value([&](std::size_t b, std::size_t i) {
-      inputs[b][static_cast<std::size_t>(setup.data.column[i])] = double{values[at++]};
-    });
+    for_each_value(
+        [&](std::size_t b, std::size_t i) { inputs[b][setup.data.column[i]] = double{values[at++]}; });
   }
   return inputs;
 }
@@ -135,19 +133,19 @@ struct Truth {
       const std::vector<double> y = outputs_of(
           network, inputs[b],
           [&](std::size_t level, std::size_t neuron) { return mask ? mask(level, neuron, b) : 1.0; });
-      const auto row = static_cast<std::size_t>(setup.rows[b]);
-      const auto label = static_cast<std::size_t>(setup.data.label[row]);
+      const std::size_t row = setup.rows[b];
+      const std::size_t label = setup.data.label[row];
       double powers = 0;
       for (const double each : y) powers += std::exp(each);
       for (std::size_t c = 0; c < y.size(); ++c) {
-        const double target = smoothing / static_cast<double>(y.size()) + (c == label ? 1 - smoothing : 0.0);
+        const double target = smoothing / y.size() + (c == label ? 1 - smoothing : 0.0);
         sum += setup.options.learning.loss == Loss::mse ? 0.5 * (y[c] - target) * (y[c] - target)
                                                         : -target * (y[c] - std::log(powers));
       }
       if (correct != nullptr)
         *correct += std::max_element(y.begin(), y.end()) - y.begin() == setup.data.label[row];
     }
-    return sum / static_cast<double>(inputs.size());
+    return sum / inputs.size();
   }
 };
 

@@ -22,8 +22,7 @@ void append_row(CsrMatrix& to, std::span<const Index> columns, std::span<const f
 
 // Connections that come with a copy of neuron n of hidden layer l.
 Offset cost_of_split(const Layer& layer, Index n, const std::vector<Offset>& readers) {
-  return static_cast<Offset>(layer.weights.view().row_columns(n).size()) +
-         readers[static_cast<std::size_t>(n)];
+  return static_cast<Offset>(layer.weights.view().row_columns(n).size()) + readers[n];
 }
 
 }  // namespace
@@ -35,16 +34,16 @@ std::vector<Layer> widened(std::vector<Layer> layers, std::size_t l, const std::
   const CsrMatrix before = layer.weights;
   for (const Index n : split) {
     append_row(layer.weights, before.view().row_columns(n), before.view().row_values(n));
-    layer.bias.push_back(layer.bias[static_cast<std::size_t>(n)]);
+    layer.bias.push_back(layer.bias[n]);
   }
   // What each neuron passes on: its share, and those of its copies.
-  std::vector<double> share(static_cast<std::size_t>(layer.outputs()), 1.0);
-  std::vector<std::vector<Index>> copies(static_cast<std::size_t>(old_width));
+  std::vector<double> share(layer.outputs(), 1.0);
+  std::vector<std::vector<Index>> copies(old_width);
   for (std::size_t i = 0; i < split.size(); ++i) {
     const double part = random.uniform(0.3, 0.7);
-    const auto from = static_cast<std::size_t>(split[i]);
+    const std::size_t from = split[i];
     const Index copy = old_width + static_cast<Index>(i);
-    share[static_cast<std::size_t>(copy)] = share[from] * part;
+    share[copy] = share[from] * part;
     share[from] *= 1 - part;
     copies[from].push_back(copy);
   }
@@ -56,9 +55,8 @@ std::vector<Layer> widened(std::vector<Layer> layers, std::size_t l, const std::
     for (std::size_t e = 0; e < readers.row_columns(r).size(); ++e) {
       const Index from = readers.row_columns(r)[e];
       const double w = readers.row_values(r)[e];
-      row.emplace_back(from, static_cast<float>(w * share[static_cast<std::size_t>(from)]));
-      for (const Index copy : copies[static_cast<std::size_t>(from)])
-        row.emplace_back(copy, static_cast<float>(w * share[static_cast<std::size_t>(copy)]));
+      row.emplace_back(from, static_cast<float>(w * share[from]));
+      for (const Index copy : copies[from]) row.emplace_back(copy, static_cast<float>(w * share[copy]));
     }
     std::sort(row.begin(), row.end());
     for (const auto& [column, value] : row) {
@@ -84,7 +82,7 @@ std::vector<Layer> deepened(std::vector<Layer> layers, std::size_t l) {
     same.weights.value.push_back(1);
     same.weights.row_begin.push_back(n + 1);
   }
-  same.bias.assign(static_cast<std::size_t>(before.outputs()), 0.0f);
+  same.bias.assign(before.outputs(), 0.0f);
   layers.insert(layers.begin() + static_cast<std::ptrdiff_t>(l) + 1, std::move(same));
   return layers;
 }
@@ -95,8 +93,7 @@ std::vector<std::vector<double>> neuron_gradients(const Network& network, const 
   trainer.measure_gradients();
   const std::vector<TrainLayer>& layers = trainer.state().layers;
   std::vector<std::vector<double>> squares(layers.size() - 1);
-  for (std::size_t l = 0; l + 1 < layers.size(); ++l)
-    squares[l].resize(static_cast<std::size_t>(layers[l].outputs));
+  for (std::size_t l = 0; l + 1 < layers.size(); ++l) squares[l].resize(layers[l].outputs);
   for (std::size_t l = 0; l < layers.size(); ++l)
     for_each_connection(layers[l], [&](std::size_t output, std::size_t input, std::size_t e) {
       const double square = double{layers[l].gradient[e]} * double{layers[l].gradient[e]};
@@ -111,14 +108,13 @@ std::vector<Layer> with_more_neurons(std::vector<Layer> layers,
                                      Offset most, Random& random) {
   for (std::size_t l = 0; l + 1 < layers.size(); ++l) {
     const Layer& layer = layers[l];
-    const auto wanted = static_cast<std::size_t>(std::llround(growth * layer.outputs()));
-    std::vector<Index> order(static_cast<std::size_t>(layer.outputs()));
+    const std::size_t wanted = std::llround(growth * layer.outputs());
+    std::vector<Index> order(layer.outputs());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
-      return gradients[l][static_cast<std::size_t>(a)] > gradients[l][static_cast<std::size_t>(b)];
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Index a, Index b) { return gradients[l][a] > gradients[l][b]; });
     std::vector<Offset> readers(order.size(), 0);
-    for (const Index c : layers[l + 1].weights.column) ++readers[static_cast<std::size_t>(c)];
+    for (const Index c : layers[l + 1].weights.column) ++readers[c];
     std::vector<Index> split;
     Offset connections = connections_of(layers);
     for (std::size_t i = 0; i < wanted; ++i) {

@@ -60,7 +60,7 @@ TEST(Widened, ComputesTheSame) {
     const Index width = model[l].outputs();
     std::vector<Index> split;
     for (int i = *rc::gen::inRange(0, 15); i > 0; --i)
-      split.push_back(static_cast<Index>(random.below(static_cast<std::uint64_t>(width))));
+      split.push_back(static_cast<Index>(random.below(width)));
     const std::vector<Layer> wide = widened(model, l, split, random);
     RC_ASSERT(wide[l].outputs() == width + static_cast<Index>(split.size()));
     for (const Layer& layer : wide) validate(layer, "wide");

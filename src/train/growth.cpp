@@ -28,7 +28,7 @@ bool larger(const Candidate& a, const Candidate& b) {
 namespace {
 
 bool holds(const Pattern& pattern, std::uint32_t row, std::uint32_t column) {
-  const auto columns = pattern.row_columns(static_cast<Index>(row));
+  const auto columns = pattern.row_columns(row);
   return std::binary_search(columns.begin(), columns.end(), static_cast<std::uint16_t>(column));
 }
 
@@ -87,17 +87,16 @@ struct Ranked {
 // Every step-th row of y from `row` on against every step-th of x from `column` on.
 void multiply(const Ranked& y, const Ranked& x, std::size_t width, std::size_t step, std::size_t row,
               std::size_t rows, std::size_t column, std::size_t columns, float* gradient) {
-  const auto stride = static_cast<long>(step * width);
-  gemm(static_cast<long>(rows), static_cast<long>(columns), static_cast<long>(width),
-       {y.samples.data() + row * width, stride, false}, {x.samples.data() + column * width, stride, true}, 0,
-       gradient, static_cast<long>(columns));
+  const long stride = step * width;
+  gemm(rows, columns, width, {y.samples.data() + row * width, stride, false},
+       {x.samples.data() + column * width, stride, true}, 0, gradient, columns);
 }
 
 // A bound that about twice `count` gradients exceed, from a sample of them: without it, most of the time goes
 // into candidates that are found before the bound has risen, and soon dropped.
 float likely_bound(const Ranked& y, const Ranked& x, std::size_t width, std::size_t count) {
-  const double all = static_cast<double>(y.neuron.size()) * static_cast<double>(x.neuron.size());
-  const auto step = static_cast<std::size_t>(std::max(4.0, std::ceil(std::sqrt(all / (1 << 18)))));
+  const double all = static_cast<double>(y.neuron.size()) * x.neuron.size();
+  const std::size_t step = std::max(4.0, std::ceil(std::sqrt(all / (1 << 18))));
   const std::size_t rows = (y.neuron.size() + step - 1) / step, columns = (x.neuron.size() + step - 1) / step;
   const std::size_t rank = count / (step * step) * 2 + 16;
   if (rank >= rows * columns) return 0;
@@ -124,7 +123,7 @@ class Blocks {
     const auto end = std::partition_point(x_.norm.begin(), x_.norm.end(), [&](double norm) {
       return y_.norm[row] * norm * kRounding >= least_;
     });
-    const auto all = static_cast<std::size_t>(end - x_.norm.begin());
+    const std::size_t all = end - x_.norm.begin();
     for (std::size_t column = 0; column < all; column += kColumns) {
       const std::size_t columns = std::min(kColumns, all - column);
       multiply(y_, x_, width_, 1, row, rows, column, columns, gradient_.data());
@@ -162,9 +161,8 @@ std::vector<Occurrence> occurrences(const Record& samples, const DataRows& data)
   std::vector<Occurrence> all;
   for (std::size_t b = 0; b < samples.rows.size(); ++b) {
     if (samples.rows[b] < 0) continue;
-    const auto row = static_cast<std::size_t>(samples.rows[b]);
-    for (auto i = static_cast<std::size_t>(data.row_begin[row]);
-         i < static_cast<std::size_t>(data.row_begin[row + 1]); ++i)
+    const std::size_t row = samples.rows[b];
+    for (std::size_t i = data.row_begin[row]; i < static_cast<std::size_t>(data.row_begin[row + 1]); ++i)
       all.push_back({data.column[i], static_cast<std::uint32_t>(b), data.value[i]});
   }
   std::stable_sort(all.begin(), all.end(),
@@ -173,7 +171,7 @@ std::vector<Occurrence> occurrences(const Record& samples, const DataRows& data)
 }
 
 std::vector<std::uint32_t> everyone(Index neurons) {
-  std::vector<std::uint32_t> all(static_cast<std::size_t>(neurons));
+  std::vector<std::uint32_t> all(neurons);
   std::iota(all.begin(), all.end(), 0u);
   return all;
 }
@@ -210,7 +208,7 @@ std::vector<Candidate> largest_gradients(const TrainLayer& layer, const Record::
       if (i == 0 || seen[i].feature != seen[i - 1].feature) begin.push_back(i);
     begin.push_back(seen.size());
     const auto search_feature = [&](std::size_t f, Largest& largest) {
-      const auto feature = static_cast<std::uint32_t>(seen[begin[f]].feature);
+      const std::uint32_t feature = seen[begin[f]].feature;
       for (const std::uint32_t o : which) {
         float sum = 0;
         for (std::size_t i = begin[f]; i < begin[f + 1]; ++i)
@@ -249,7 +247,7 @@ void keep_largest(std::vector<Candidate>& found, std::size_t count) {
 }
 
 std::vector<double> RecordedGrowth::costs(std::size_t l) const {
-  std::vector<double> cost(static_cast<std::size_t>(layers_[l].outputs), 0.0);
+  std::vector<double> cost(layers_[l].outputs, 0.0);
   const std::size_t width = record_.width;
   for (std::size_t o = 0; o < cost.size(); ++o)
     for (std::size_t b = 0; b < width; ++b) cost[o] += std::fabs(record_.layers[l].delta[o * width + b]);
@@ -270,12 +268,12 @@ std::vector<std::uint32_t> costliest_neurons(std::span<const double> costs, std:
 
 void choose_at_random(const Pattern& taken, std::size_t count, Random& random,
                       std::vector<Candidate>& chosen) {
-  const auto rows = static_cast<std::uint64_t>(taken.rows);
-  const auto cols = static_cast<std::uint64_t>(taken.cols);
+  const std::uint64_t rows = taken.rows;
+  const std::uint64_t cols = taken.cols;
   std::unordered_set<std::uint64_t> used;
   for (const Candidate& c : chosen) used.insert(c.row * cols + c.column);
   const std::uint64_t free = rows * cols - taken.nnz() - chosen.size();
-  const std::size_t wanted = chosen.size() + static_cast<std::size_t>(std::min<std::uint64_t>(count, free));
+  const std::size_t wanted = chosen.size() + (std::min<std::uint64_t>(count, free));
   if (2 * free < rows * cols || 2 * wanted > free) {  // crowded: list what is free, shuffle
     std::vector<std::uint64_t> places;
     for (std::uint32_t r = 0; r < rows; ++r)

@@ -60,7 +60,7 @@ struct Recorded {
     return found;
   }
   bool holds(std::uint32_t row, std::uint32_t column) const {
-    const auto columns = taken.row_columns(static_cast<Index>(row));
+    const auto columns = taken.row_columns(row);
     return std::find(columns.begin(), columns.end(), column) != columns.end();
   }
   GradientAt truth(std::uint32_t row, std::uint32_t column) const {
@@ -82,7 +82,7 @@ testing::AssertionResult are_largest(const Recorded& setup, const std::vector<Ca
     if (!outputs.empty() && std::find(outputs.begin(), outputs.end(), output) == outputs.end())
       return fail() << "output " << output << " was not asked for";
     const GradientAt truth = setup.truth(c.row, c.column);
-    const double error = static_cast<double>(setup.record.width) * 1.2e-7 * truth.magnitude;
+    const double error = setup.record.width * 1.2e-7 * truth.magnitude;
     if (std::fabs(c.gradient - truth.sum) > error) return fail() << c.gradient << " instead of " << truth.sum;
     if (c.gradient == 0) return fail() << "a gradient of zero";
     smallest = std::min(smallest, std::fabs(truth.sum));
@@ -98,7 +98,7 @@ testing::AssertionResult are_largest(const Recorded& setup, const std::vector<Ca
       if (truth.magnitude == 0) continue;
       ++available;
       if (chosen.contains({r, c}) || found.size() < count) continue;
-      const double error = static_cast<double>(setup.record.width) * 1.2e-7 * truth.magnitude;
+      const double error = setup.record.width * 1.2e-7 * truth.magnitude;
       if (std::fabs(truth.sum) > smallest + rounding + error)
         return fail() << "left out " << truth.sum << " for " << smallest;
     }
@@ -247,7 +247,7 @@ TEST(ChooseAtRandom, TakesDistinctFreePlacesAndAllOfThemWhenAskedForMore) {
     const auto count = *rc::gen::inRange<std::size_t>(0, 500);
     const auto places = static_cast<std::size_t>(taken.rows) * static_cast<std::size_t>(taken.cols);
     const auto holds = [&](std::uint32_t row, std::uint32_t column) {
-      const auto columns = taken.row_columns(static_cast<Index>(row));
+      const auto columns = taken.row_columns(row);
       return std::find(columns.begin(), columns.end(), column) != columns.end();
     };
     // Some are chosen before.

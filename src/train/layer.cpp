@@ -34,7 +34,7 @@ std::vector<std::size_t> levels_of(const std::vector<TrainLayer>& layers) {
 
 void refresh_transposed(TrainLayer& layer) {
   if (layer.transposed.rows == 0) return;
-  std::vector<std::uint32_t> cursor(static_cast<std::size_t>(layer.transposed.rows));
+  std::vector<std::uint32_t> cursor(layer.transposed.rows);
   transpose_values(layer.pattern, layer.value, layer.transposed, cursor, layer.transposed_value);
 }
 

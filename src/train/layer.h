@@ -39,9 +39,7 @@ struct TrainLayer {
   double threshold = 0;  // Ertl's τ
 
   std::size_t connections() const { return value.size(); }
-  std::size_t capacity() const {
-    return static_cast<std::size_t>(inputs) * static_cast<std::size_t>(outputs);
-  }
+  std::size_t capacity() const { return static_cast<std::size_t>(inputs) * outputs; }
   // What the connections cost: weights with their places, gradient, momentum (parameters), and what makes the
   // passes fast besides (workspace: transposed copy, gradients of further slices).
   std::size_t parameter_bytes() const;

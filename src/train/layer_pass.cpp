@@ -13,7 +13,7 @@ namespace filigree {
 namespace {
 
 void multiply_dense(const TrainLayer& layer, const float* x, float* y, std::size_t stride) {
-  const auto width = static_cast<long>(stride);
+  const long width = stride;
   gemm(layer.outputs, width, layer.inputs, {layer.value.data(), layer.inputs, false}, {x, width, false}, 0, y,
        width);
   const bool relu = layer.activation.is(Activation::relu);
@@ -30,7 +30,7 @@ void multiply_dense(const TrainLayer& layer, const float* x, float* y, std::size
 }  // namespace
 
 void forward_layer(const TrainLayer& layer, const float* x, float* y, float* sum, std::size_t stride) {
-  const std::size_t size = static_cast<std::size_t>(layer.outputs) * stride;
+  const std::size_t size = layer.outputs * stride;
   const bool relu = layer.activation.is(Activation::relu);
   if (layer.dense)
     multiply_dense(layer, x, y, stride);
@@ -62,14 +62,13 @@ void backward_layer(TrainLayer& layer, std::size_t slice, const float* x, const 
       backward_panel(layer.pattern, layer.value, gated, x, delta, next, gradient, stride);
     return;
   }
-  const auto width = static_cast<long>(stride);
+  const long width = stride;
   gemm(layer.outputs, layer.inputs, width, {delta, width, false}, {x, width, true}, 1, gradient.data(),
        layer.inputs);
   if (next == nullptr) return;
   gemm(layer.inputs, width, layer.outputs, {layer.value.data(), layer.inputs, true}, {delta, width, false}, 0,
        next, width);
-  for (std::size_t i = 0; gated && i < static_cast<std::size_t>(layer.inputs) * stride; ++i)
-    next[i] = x[i] > 0 ? next[i] : 0.0f;
+  for (std::size_t i = 0; gated && i < layer.inputs * stride; ++i) next[i] = x[i] > 0 ? next[i] : 0.0f;
 }
 
 }  // namespace filigree

@@ -30,7 +30,7 @@ LossSum LossFunction::operator()(const Outputs& outputs, double scale, std::span
   const auto y = [&](std::size_t c, std::size_t b) { return outputs.y[c * stride + b]; };
   LossSum sum;
   for (std::size_t b = 0; b < outputs.labels.size(); ++b) {  // right: the largest, and the first of equals
-    const auto label = static_cast<std::size_t>(outputs.labels[b]);
+    const std::size_t label = outputs.labels[b];
     bool right = true;
     for (std::size_t c = 0; c < classes_ && right; ++c)
       right = c == label || (c < label ? y(c, b) < y(label, b) : y(c, b) <= y(label, b));
@@ -51,11 +51,11 @@ LossSum LossFunction::operator()(const Outputs& outputs, double scale, std::span
 double LossFunction::cross_entropy(const Outputs& outputs, double scale, std::span<float> delta) {
   const std::size_t stride = outputs.stride, samples = outputs.labels.size();
   const auto y = [&](std::size_t c, std::size_t b) { return outputs.y[c * stride + b]; };
-  const double other = smoothing_ / static_cast<double>(classes_), own = 1 - smoothing_;
+  const double other = smoothing_ / classes_, own = 1 - smoothing_;
   double loss = 0;
   softmax(classes_, stride, outputs.y.data(), share_.data(), highest_.data(), log_sum_.data());
   for (std::size_t b = 0; b < samples; ++b) {
-    const auto label = static_cast<std::size_t>(outputs.labels[b]);
+    const std::size_t label = outputs.labels[b];
     loss += own * (double{log_sum_[b]} - y(label, b));
     if (smoothing_ > 0)
       for (std::size_t c = 0; c < classes_; ++c) loss += other * (double{log_sum_[b]} - y(c, b));
@@ -67,13 +67,13 @@ double LossFunction::cross_entropy(const Outputs& outputs, double scale, std::sp
     for (std::size_t b = 0; b < samples; ++b)
       delta[c * stride + b] = factor * (share_[c * stride + b] - shift);
   for (std::size_t b = 0; b < samples; ++b)
-    delta[static_cast<std::size_t>(outputs.labels[b]) * stride + b] -= static_cast<float>(scale * own);
+    delta[outputs.labels[b] * stride + b] -= static_cast<float>(scale * own);
   return loss;
 }
 
 double LossFunction::mean_square(const Outputs& outputs, double scale, std::span<float> delta) const {
   const std::size_t stride = outputs.stride;
-  const double other = smoothing_ / static_cast<double>(classes_), own = 1 - smoothing_;
+  const double other = smoothing_ / classes_, own = 1 - smoothing_;
   double loss = 0;
   for (std::size_t c = 0; c < classes_; ++c) {
     for (std::size_t b = 0; b < outputs.labels.size(); ++b) {

@@ -20,7 +20,7 @@ double sigmoid(double z) {
 
 // The loss of one sample by its sums z, from the definitions.
 double loss_of(Loss loss, double smoothing, const std::vector<double>& z, std::size_t label) {
-  const auto classes = static_cast<double>(z.size());
+  const double classes = z.size();
   double powers = 0, sum = 0;
   for (const double each : z) powers += std::exp(each);
   for (std::size_t c = 0; c < z.size(); ++c) {
@@ -75,7 +75,7 @@ TEST(LossFunction, HasTheGradientThatCentralDifferencesTell) {
           std::vector<double> z(classes * kStride);
           std::vector<Index> labels(samples);
           for (double& each : z) each = static_cast<float>(2 * random.normal());
-          for (Index& label : labels) label = static_cast<Index>(random.below(classes));
+          for (Index& label : labels) label = random.below(classes);
           std::vector<float> y(z.begin(), z.end());
           if (kind == Loss::mse)
             for (std::size_t i = 0; i < z.size(); ++i) y[i] = static_cast<float>(sigmoid(z[i]));
@@ -87,7 +87,7 @@ TEST(LossFunction, HasTheGradientThatCentralDifferencesTell) {
           for (std::size_t b = 0; b < samples; ++b) {
             std::vector<double> sample(classes);
             for (std::size_t c = 0; c < classes; ++c) sample[c] = z[c * kStride + b];
-            const auto label = static_cast<std::size_t>(labels[b]);
+            const std::size_t label = labels[b];
             expected += loss_of(kind, smoothing, sample, label);
             for (std::size_t c = 0; c < classes; ++c) {
               constexpr double kStep = 1e-5;

@@ -18,11 +18,9 @@ CsrMatrix restricted(const CsrMatrix& values, const CsrMatrix& pattern) {
     const CsrView from = values.view();
     const auto columns = from.row_columns(r);
     auto at = columns.begin();
-    for (Offset e = pattern.row_begin[static_cast<std::size_t>(r)];
-         e < pattern.row_begin[static_cast<std::size_t>(r) + 1]; ++e) {
-      at = std::lower_bound(at, columns.end(), pattern.column[static_cast<std::size_t>(e)]);
-      result.value[static_cast<std::size_t>(e)] =
-          from.row_values(r)[static_cast<std::size_t>(at - columns.begin())];
+    for (Offset e = pattern.row_begin[r]; e < pattern.row_begin[static_cast<std::size_t>(r) + 1]; ++e) {
+      at = std::lower_bound(at, columns.end(), pattern.column[e]);
+      result.value[e] = from.row_values(r)[at - columns.begin()];
     }
   }
   return result;

@@ -14,7 +14,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 }  // namespace
 
@@ -63,14 +63,14 @@ void MixturePass::choose(std::size_t samples) {
       Panel& panel = panels_.emplace_back();
       panel.expert = e;
       panel.width = left > kLanes ? stride_ : kLanes;
-      const auto begin = static_cast<std::ptrdiff_t>(first);
-      const auto end = static_cast<std::ptrdiff_t>(first + std::min(left, panel.width));
+      const std::ptrdiff_t begin = first;
+      const std::ptrdiff_t end = first + std::min(left, panel.width);
       panel.sample.assign(sample[e].begin() + begin, sample[e].begin() + end);
       panel.weight.assign(weight[e].begin() + begin, weight[e].begin() + end);
       panel.x = placed * inputs_;
       panel.y = placed * outputs_;
       placed += panel.width;
-      first = static_cast<std::size_t>(end);
+      first = end;
     }
   }
 }
@@ -117,8 +117,8 @@ void MixturePass::add_gate_gradient(std::size_t samples, double balance) {
   const std::vector<std::size_t> counts = chosen();
   std::vector<double> share_of_choices(experts);
   for (std::size_t e = 0; e < experts; ++e)
-    share_of_choices[e] = static_cast<double>(counts[e]) / static_cast<double>(active_ * samples);
-  const double factor = balance * static_cast<double>(experts) / static_cast<double>(samples);
+    share_of_choices[e] = static_cast<double>(counts[e]) / (active_ * samples);
+  const double factor = balance * experts / samples;
   delta_.zero();
   for (std::size_t b = 0; b < samples; ++b) {
     const std::size_t at = place_of(b, experts);

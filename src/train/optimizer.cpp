@@ -86,7 +86,7 @@ double combine_gradients(std::vector<TrainLayer>& layers) {
 }
 
 DescentRates descent_rates(const TrainOptions& options, double lr, double scale, std::int64_t step) {
-  const auto steps = static_cast<double>(step);
+  const double steps = step;
   DescentRates rates;
   rates.optimizer = options.learning.optimizer;
   rates.lr = static_cast<float>(lr);

@@ -73,7 +73,7 @@ void check_optimizer(const TrainOptions& options, double bound) {
     for (auto& each = expected.emplace_back(); const float v : *value) each.push_back({double{v}});
   Random random(5);
   for (std::int64_t step = 1; step <= 5; ++step) {
-    const double lr = 0.01 * static_cast<double>(step);
+    const double lr = 0.01 * step;
     double squares = 0;
     for (std::size_t p = 0; p < values.size(); ++p) {
       const bool bias = p % 2 == 1;
@@ -86,8 +86,7 @@ void check_optimizer(const TrainOptions& options, double bound) {
           gradient += double{part};
         }
         squares += gradient * gradient;
-        expected[p][i].step(options, 0.25 * gradient, lr, bias ? 0 : options.learning.weight_decay,
-                            static_cast<double>(step));
+        expected[p][i].step(options, 0.25 * gradient, lr, bias ? 0 : options.learning.weight_decay, step);
       }
     }
     const double norm = combine_gradients(layers);

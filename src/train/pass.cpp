@@ -16,7 +16,7 @@ namespace filigree {
 
 namespace {
 
-constexpr auto kLanes = static_cast<std::size_t>(kPanelRows);
+constexpr std::size_t kLanes = kPanelRows;
 
 std::size_t padded(std::size_t samples) {
   return (samples + kLanes - 1) / kLanes * kLanes;
@@ -28,8 +28,8 @@ struct SparseRow {
   std::span<const float> value;
 };
 SparseRow sparse_row(const DataRows& data, Index row) {
-  const auto first = static_cast<std::size_t>(data.row_begin[static_cast<std::size_t>(row)]);
-  const auto last = static_cast<std::size_t>(data.row_begin[static_cast<std::size_t>(row) + 1]);
+  const std::size_t first = data.row_begin[row];
+  const std::size_t last = data.row_begin[static_cast<std::size_t>(row) + 1];
   return {std::span(data.column).subspan(first, last - first),
           std::span(data.value).subspan(first, last - first)};
 }
@@ -41,7 +41,7 @@ void multiply_sparse_rows(const TrainLayer& layer, const Batch& batch, const flo
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
     for (std::size_t i = 0; i < row.column.size(); ++i, ++value) {
-      const auto feature = static_cast<std::size_t>(row.column[i]);
+      const std::size_t feature = row.column[i];
       for (std::size_t e = layer.pattern.row_begin[feature]; e < layer.pattern.row_begin[feature + 1]; ++e)
         y[layer.pattern.column[e] * stride + b] += *value * layer.value[e];
     }
@@ -53,7 +53,7 @@ void add_sparse_gradients(const TrainLayer& layer, const Batch& batch, const flo
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
     for (std::size_t i = 0; i < row.column.size(); ++i, ++value) {
-      const auto feature = static_cast<std::size_t>(row.column[i]);
+      const std::size_t feature = row.column[i];
       for (std::size_t e = layer.pattern.row_begin[feature]; e < layer.pattern.row_begin[feature + 1]; ++e)
         gradient[e] += *value * delta[layer.pattern.column[e] * stride + b];
     }
@@ -72,8 +72,7 @@ void load_sparse_rows(const Batch& batch, std::size_t features, std::size_t stri
   std::fill_n(x, features * stride, 0.0f);
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
-    for (std::size_t i = 0; i < row.column.size(); ++i)
-      x[static_cast<std::size_t>(row.column[i]) * stride + b] = row.value[i];
+    for (std::size_t i = 0; i < row.column.size(); ++i) x[row.column[i] * stride + b] = row.value[i];
   }
 }
 
@@ -84,8 +83,8 @@ Record::Record(const std::vector<TrainLayer>& network, std::size_t samples) : wi
   for (std::size_t l = 0; l < network.size(); ++l) {
     const TrainLayer& layer = network[l];
     LayerRecord& record = layers.emplace_back();
-    if (l > 0 || !layer.by_input) record.x = Buffer<float>(static_cast<std::size_t>(layer.inputs) * width);
-    record.delta = Buffer<float>(static_cast<std::size_t>(layer.outputs) * width);
+    if (l > 0 || !layer.by_input) record.x = Buffer<float>(layer.inputs * width);
+    record.delta = Buffer<float>(layer.outputs * width);
     record.x.zero();
     record.delta.zero();
   }
@@ -103,7 +102,7 @@ SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& 
                      static_cast<std::size_t>(options.network.neurons.back()), stride_),
       plain_loss_(options.learning.loss, 0, static_cast<std::size_t>(options.network.neurons.back()),
                   stride_) {
-  const auto active = static_cast<std::size_t>(options.network.active_experts);
+  const std::size_t active = options.network.active_experts;
   const auto is = [](LayerRole role) {
     return [role](const TrainLayer& layer) { return layer.role == role; };
   };
@@ -122,10 +121,10 @@ SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& 
     stage.mixture = std::make_unique<MixturePass>(layers, place, active, stride_, panels_);
   }
   const TrainLayer& front = layers.front();
-  level_size_.push_back(front.by_input ? 0 : static_cast<std::size_t>(front.inputs) * stride_);
+  level_size_.push_back(front.by_input ? 0 : front.inputs * stride_);
   std::size_t most = 0;
   for (const Stage& stage : stages_) {
-    level_size_.push_back(static_cast<std::size_t>(layers[stage.layer].outputs) * stride_);
+    level_size_.push_back(layers[stage.layer].outputs * stride_);
     sum_.emplace_back(!stage.mixture && layers[stage.layer].activation.derivative_needs_sum()
                           ? panels_ * level_size_.back()
                           : 0);
@@ -158,7 +157,7 @@ std::uint32_t SlicePass::panel_key(const Step& step, std::size_t p, std::size_t 
 
 void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, std::size_t p,
                      const Step* step) {
-  const auto features = static_cast<std::size_t>(batch.data.features);
+  const std::size_t features = batch.data.features;
   const bool drop = step != nullptr && options_.learning.input_dropout > 0;
   const std::uint32_t key = drop ? panel_key(*step, p, 0) : 0;
   float* x = level(0, p);
@@ -237,11 +236,9 @@ void SlicePass::keep(const std::vector<TrainLayer>& layers, const Step& step, st
   Record::LayerRecord& kept = step.record->layers[layer];
   const std::size_t first = step.first + p * stride_, width = step.record->width;
   if (delta != nullptr)
-    copy_samples(delta, static_cast<std::size_t>(layers[layer].outputs), stride_, samples, width,
-                 kept.delta.data() + first);
+    copy_samples(delta, layers[layer].outputs, stride_, samples, width, kept.delta.data() + first);
   if (!kept.x.empty())
-    copy_samples(level(l, p), static_cast<std::size_t>(layers[layer].inputs), stride_, samples, width,
-                 kept.x.data() + first);
+    copy_samples(level(l, p), layers[layer].inputs, stride_, samples, width, kept.x.data() + first);
 }
 
 // The same for a mixture: each expert's inputs here, the gradients by the mixture on its way back.
@@ -266,8 +263,7 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, co
         l > 0 && !stages_[l - 1].mixture && layers[stages_[l - 1].layer].activation.is(Activation::relu);
     if (stage.mixture) {
       MixturePass::Back back{delta_[now].data(), gated, l == 0 ? nullptr : delta_[1 - now].data(),
-                             options_.network.balance * static_cast<double>(batch.rows.size()) /
-                                 static_cast<double>(step.batch_size)};
+                             options_.network.balance * batch.rows.size() / step.batch_size};
       keep_mixture(layers, batch, step, l, back);
       stage.mixture->backward(layers, step.slice, level(l, 0), back);
       for (std::size_t p = 0; p < panels; ++p)
@@ -305,14 +301,14 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, co
 LossSum SlicePass::loss(LossFunction& function, const Batch& batch, const float* y, double scale,
                         std::span<float> delta) {
   labels_.clear();
-  for (const Index row : batch.rows) labels_.push_back(batch.data.label[static_cast<std::size_t>(row)]);
+  for (const Index row : batch.rows) labels_.push_back(batch.data.label[row]);
   return function({{y, level_size_.back()}, stride_, labels_}, scale, delta);
 }
 
 LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t batch_size,
                          std::size_t slice, std::uint64_t key, std::size_t first, Record* record) {
   LossSum total;
-  const double scale = 1.0 / static_cast<double>(batch_size);
+  const double scale = 1.0 / batch_size;
   const std::size_t together = panels_ * stride_;
   for (std::size_t begin = 0; begin < batch.rows.size(); begin += together) {
     const auto rows = batch.rows.subspan(begin, std::min(together, batch.rows.size() - begin));

@@ -26,9 +26,9 @@ TrainOutcome run_training(const Dataset& data, const TrainOptions& options, cons
   Training trainer = started(data, options, files, log, observer, start);
   if (place.backend != nullptr) trainer.move_to(place);
   TrainState& state = trainer.state();
-  std::vector<Index> test_rows(static_cast<std::size_t>(data.test.rows));
+  std::vector<Index> test_rows(data.test.rows);
   std::iota(test_rows.begin(), test_rows.end(), 0);
-  const auto rows = static_cast<double>(test_rows.size());
+  const double rows = test_rows.size();
   log.begin(state);
   while (!trainer.done()) {
     try {
@@ -41,15 +41,14 @@ TrainOutcome run_training(const Dataset& data, const TrainOptions& options, cons
       throw;
     }
     if (files.test_every_epoch && !test_rows.empty())
-      state.history.back().test_accuracy =
-          static_cast<double>(trainer.evaluate(data.test, test_rows).correct) / rows;
+      state.history.back().test_accuracy = trainer.evaluate(data.test, test_rows).correct / rows;
     log.after_epoch(state);
     if (observer.epoch) observer.epoch(state.history.back());
   }
   trainer.use_best();
   TrainOutcome outcome;
   const LossSum test = trainer.evaluate(data.test, test_rows);
-  outcome.test_accuracy = test_rows.empty() ? kNone : static_cast<double>(test.correct) / rows;
+  outcome.test_accuracy = test_rows.empty() ? kNone : test.correct / rows;
   outcome.test_loss = test_rows.empty() ? kNone : test.loss / rows;
   outcome.stopped_early = trainer.out_of_patience();
   if (!state.history.empty()) state.history.back().test_accuracy = outcome.test_accuracy;

@@ -189,7 +189,7 @@ TEST(Run, MeasuresWhatTheNetworkDoes) {
       options.run.validation = 0.3;
       const TrainOutcome outcome = run_training(data, options, {}, {});
       const auto network = in_double(outcome.state.layers);
-      std::vector<Index> rows(static_cast<std::size_t>(data.test.rows));
+      std::vector<Index> rows(data.test.rows);
       std::iota(rows.begin(), rows.end(), 0);
       const Score test = score_of(network, data.test, outcome.state.facts.scaling, rows);
       ASSERT_EQ(test.close, 0);
@@ -248,7 +248,7 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
       std::vector<TrainLayer> layers;
       Training trainer(data, options);
       for (std::size_t e = 0; e <= best; ++e) {
-        const auto rows = trainer.shuffled_rows(static_cast<std::int64_t>(e));
+        const auto rows = trainer.shuffled_rows(e);
         for (std::size_t begin = 0; begin < rows.size(); begin += 32)
           trainer.step(std::span(rows).subspan(begin, std::min<std::size_t>(32, rows.size() - begin)));
       }
@@ -260,7 +260,7 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
         EXPECT_EQ(model[l].bias, trainer.state().layers[l].bias);
       }
       const LossSum test = trainer.evaluate(data.test, [&] {
-        std::vector<Index> rows(static_cast<std::size_t>(data.test.rows));
+        std::vector<Index> rows(data.test.rows);
         std::iota(rows.begin(), rows.end(), 0);
         return rows;
       }());

@@ -103,8 +103,8 @@ void take_shape(const Network& network, TrainOptions& options) {
   double connections = 0, all = 0;
   for (Index l = 0; l < network.layers(); ++l) {
     const LayerView layer = network.layer(l);
-    const double capacity = static_cast<double>(layer.inputs) * static_cast<double>(layer.outputs);
-    const auto own = static_cast<double>(layer.value.size());
+    const double capacity = static_cast<double>(layer.inputs) * layer.outputs;
+    const double own = layer.value.size();
     options.network.neurons.push_back(layer.outputs);
     options.network.densities.push_back(own / capacity);
     connections += own;
@@ -117,8 +117,8 @@ void take_shape(const Network& network, TrainOptions& options) {
   connections = all = 0;
   for (const ExitHead& exit : exits) {
     options.network.exits.push_back(exit.after);
-    connections += static_cast<double>(exit.layer.weights.nnz());
-    all += static_cast<double>(exit.layer.inputs()) * static_cast<double>(exit.layer.outputs());
+    connections += exit.layer.weights.nnz();
+    all += static_cast<double>(exit.layer.inputs()) * exit.layer.outputs();
   }
   options.network.exit_density = connections / all;
 }

@@ -153,7 +153,7 @@ TrainLayer read_layer(const TensorFile& file, std::size_t l, const LayerShape& s
   }
   const Optimizer optimizer = state.options.learning.optimizer;
   const std::size_t moments = moments_of(optimizer) > 0 ? 1 : 0, squares = moments_of(optimizer) > 1 ? 1 : 0;
-  const auto outputs = static_cast<std::size_t>(layer.outputs);
+  const std::size_t outputs = layer.outputs;
   layer.value = values<float>(file, prefix + "value", size);
   layer.first = values<float>(file, prefix + "first", moments * size);
   layer.second = values<float>(file, prefix + "second", squares * size);
@@ -174,7 +174,7 @@ Layer read_best(const TensorFile& file, std::size_t l, const TrainLayer& like) {
   const auto column = file.get<std::int32_t>(prefix + "column");
   layer.weights.column.assign(column.begin(), column.end());
   layer.weights.value = values<float>(file, prefix + "value", column.size());
-  layer.bias = values<float>(file, prefix + "bias", static_cast<std::size_t>(like.outputs));
+  layer.bias = values<float>(file, prefix + "bias", like.outputs);
   layer.activation = like.activation;
   validate(layer, fmt::format("{}: best layer {}", file.name(), l + 1));
   return layer;

@@ -121,7 +121,7 @@ TEST(Checkpoint, GoesOnBitByBitFromAnyStep) {
       for (int step = 0; step < 9; ++step) {
         write_checkpoint(path, straight.state());
         Training resumed(data, read_checkpoint(Source(path), {}));
-        const auto rows = std::span(straight.train_rows()).subspan(static_cast<std::size_t>(step), 16);
+        const auto rows = std::span(straight.train_rows()).subspan(step, 16);
         straight.step(rows);
         resumed.step(rows);
         EXPECT_EQ(all_bits(resumed.state().layers), all_bits(straight.state().layers)) << step;

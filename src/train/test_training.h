@@ -27,10 +27,10 @@ inline constexpr Kind kKinds[] = {Kind::floats, Kind::bytes, Kind::sparse};
 template <typename Value>
 DataRows make_rows(Kind kind, std::vector<Index> labels, Index features, const Value& value) {
   DataRows data;
-  data.rows = static_cast<Index>(labels.size());
+  data.rows = labels.size();
   data.features = features;
   data.label = std::move(labels);
-  const auto size = static_cast<std::size_t>(data.rows) * static_cast<std::size_t>(features);
+  const auto size = static_cast<std::size_t>(data.rows) * features;
   if (kind == Kind::floats) data.floats = Buffer<float>(size);
   if (kind == Kind::bytes) data.bytes = Buffer<std::uint8_t>(size);
   if (kind == Kind::sparse) data.row_begin.push_back(0);
@@ -55,8 +55,8 @@ DataRows make_rows(Kind kind, std::vector<Index> labels, Index features, const V
 // Features and labels without any connection; in sparse rows two features of five occur.
 inline DataRows random_rows(Kind kind, Index rows, Index features, Index classes, std::uint64_t seed) {
   Random random(seed);
-  std::vector<Index> labels(static_cast<std::size_t>(rows));
-  for (Index& label : labels) label = static_cast<Index>(random.below(static_cast<std::uint64_t>(classes)));
+  std::vector<Index> labels(rows);
+  for (Index& label : labels) label = random.below(classes);
   return make_rows(kind, std::move(labels), features, [&](Index, Index) {
     const double v = random.normal();
     return kind == Kind::sparse && random.uniform() < 0.6 ? 0.0 : v;
@@ -86,15 +86,14 @@ inline Dataset separable_data(Kind kind, Index rows, Index classes, std::uint64_
 
 // What the first layer gets for a feature, scaled.
 inline double feature_of(const DataRows& data, const InputScaling& scaling, Index row, Index feature) {
-  const auto r = static_cast<std::size_t>(row);
-  const auto f = static_cast<std::size_t>(feature);
+  const std::size_t r = row;
+  const std::size_t f = feature;
   if (data.sparse()) {
-    for (auto i = static_cast<std::size_t>(data.row_begin[r]);
-         i < static_cast<std::size_t>(data.row_begin[r + 1]); ++i)
+    for (std::size_t i = data.row_begin[r]; i < static_cast<std::size_t>(data.row_begin[r + 1]); ++i)
       if (data.column[i] == feature) return double{data.value[i]};
     return 0;
   }
-  const std::size_t at = r * static_cast<std::size_t>(data.features) + f;
+  const std::size_t at = r * data.features + f;
   const double value = data.bytes.empty() ? double{data.floats[at]} : static_cast<double>(data.bytes[at]);
   if (scaling.mean.empty()) return value;
   const std::size_t place = scaling.mean.size() == 1 ? 0 : f;
@@ -109,7 +108,7 @@ struct Link {
 inline std::vector<Link> links(const TrainLayer& layer) {
   std::vector<Link> all;
   if (layer.dense) {
-    const auto inputs = static_cast<std::size_t>(layer.inputs);
+    const std::size_t inputs = layer.inputs;
     for (std::size_t e = 0; e < layer.value.size(); ++e) all.push_back({e / inputs, e % inputs, e});
     return all;
   }
@@ -134,8 +133,8 @@ inline std::vector<DoubleLayer> in_double(const std::vector<TrainLayer>& layers)
   std::vector<DoubleLayer> network;
   for (const TrainLayer& layer : layers) {
     DoubleLayer& d = network.emplace_back();
-    d.inputs = static_cast<std::size_t>(layer.inputs);
-    d.outputs = static_cast<std::size_t>(layer.outputs);
+    d.inputs = layer.inputs;
+    d.outputs = layer.outputs;
     d.weight.assign(d.inputs * d.outputs, 0.0);
     for (const Link& link : links(layer))
       d.weight[link.output * d.inputs + link.input] = double{layer.value[link.entry]};
@@ -201,7 +200,7 @@ inline Score score_of(const std::vector<DoubleLayer>& network, const DataRows& d
   Score score;
   for (const Index row : rows) {
     const std::vector<double> y = outputs_of(network, inputs_of(data, scaling, row));
-    const auto label = static_cast<std::size_t>(data.label[static_cast<std::size_t>(row)]);
+    const std::size_t label = data.label[row];
     double other = -1e300;
     for (std::size_t c = 0; c < y.size(); ++c)
       if (c != label) other = std::max(other, y[c]);
@@ -270,8 +269,7 @@ inline Record random_record(const std::vector<TrainLayer>& layers, std::size_t s
     fill(layer.x);
     fill(layer.delta);
   }
-  for (std::size_t b = 0; b < samples; ++b)
-    record.rows[b] = static_cast<Index>(random.below(static_cast<std::uint64_t>(data_rows)));
+  for (std::size_t b = 0; b < samples; ++b) record.rows[b] = random.below(data_rows);
   return record;
 }
 
@@ -289,7 +287,7 @@ inline GradientAt gradient_at(std::size_t l, const Record& record, const DataRow
     if (!kept.x.empty())
       x = double{kept.x[input * record.width + b]};
     else if (record.rows[b] >= 0)
-      x = feature_of(data, {}, record.rows[b], static_cast<Index>(input));
+      x = feature_of(data, {}, record.rows[b], input);
     result.sum += delta * x;
     result.magnitude += std::fabs(delta * x);
   }

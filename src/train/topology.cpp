@@ -13,8 +13,7 @@ namespace filigree {
 namespace {
 
 double weights_of(const TrainOptions& options, std::size_t l) {
-  return static_cast<double>(options.network.neurons[l]) *
-         static_cast<double>(options.network.neurons[l + 1]);
+  return static_cast<double>(options.network.neurons[l]) * options.network.neurons[l + 1];
 }
 
 // Erdős–Rényi: connections in proportion to inputs + outputs, no layer more than full. Layers that would be
@@ -50,19 +49,17 @@ std::vector<double> er_connections(const TrainOptions& options, double total) {
 template <typename Place>
 void place_connections(Index inputs, Index outputs, Offset count, Random& random, const Place& place) {
   const Offset each = count / outputs;
-  std::vector<Index> fan_in(static_cast<std::size_t>(outputs), static_cast<Index>(each));
-  std::vector<Index> order(static_cast<std::size_t>(outputs));
+  std::vector<Index> fan_in(outputs, static_cast<Index>(each));
+  std::vector<Index> order(outputs);
   std::iota(order.begin(), order.end(), 0);
   random.shuffle(std::span(order));
-  for (Offset i = 0; i < count - each * outputs; ++i)
-    ++fan_in[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])];
+  for (Offset i = 0; i < count - each * outputs; ++i) ++fan_in[order[i]];
   for (Index o = 0; o < outputs; ++o) {
-    const Offset ranges = fan_in[static_cast<std::size_t>(o)];
+    const Offset ranges = fan_in[o];
     for (Offset i = 0; i < ranges; ++i) {
       const Offset low = i * inputs / ranges;
       const Offset high = (i + 1) * inputs / ranges;
-      place(o, static_cast<Index>(low +
-                                  static_cast<Offset>(random.below(static_cast<std::uint64_t>(high - low)))));
+      place(o, static_cast<Index>(low + static_cast<Offset>(random.below(high - low))));
     }
   }
 }
@@ -72,7 +69,7 @@ Pattern make_pattern(Index inputs, Index outputs, Offset count, bool by_input, R
   pattern.rows = by_input ? inputs : outputs;
   pattern.cols = by_input ? outputs : inputs;
   std::vector<std::pair<Index, Index>> placed;  // by output, inputs ascending
-  placed.reserve(static_cast<std::size_t>(count));
+  placed.reserve(count);
   place_connections(inputs, outputs, count, random, [&](Index o, Index i) { placed.emplace_back(o, i); });
   pattern.row_begin.assign(static_cast<std::size_t>(pattern.rows) + 1, 0);
   for (const auto& [o, i] : placed) ++pattern.row_begin[static_cast<std::size_t>(by_input ? i : o) + 1];
@@ -80,16 +77,15 @@ Pattern make_pattern(Index inputs, Index outputs, Offset count, bool by_input, R
   pattern.column.resize(placed.size());
   std::vector<std::uint32_t> cursor(pattern.row_begin.begin(), pattern.row_begin.end() - 1);
   for (const auto& [o, i] : placed)
-    pattern.column[cursor[static_cast<std::size_t>(by_input ? i : o)]++] =
-        static_cast<std::uint16_t>(by_input ? o : i);
+    pattern.column[cursor[by_input ? i : o]++] = static_cast<std::uint16_t>(by_input ? o : i);
   index_rows(pattern);
   return pattern;
 }
 
 // The standard deviation of a new weight.
 double deviation(const TrainOptions& options, const TrainLayer& layer, double fan_in) {
-  const double density = static_cast<double>(layer.connections()) / static_cast<double>(layer.capacity());
-  const double ends = static_cast<double>(layer.inputs) + static_cast<double>(layer.outputs);
+  const double density = static_cast<double>(layer.connections()) / layer.capacity();
+  const double ends = static_cast<double>(layer.inputs) + layer.outputs;
   switch (options.network.init) {
     case Initial::he:
       return std::sqrt(2.0 / fan_in);  // of the inputs that exist
@@ -158,18 +154,18 @@ std::vector<Offset> connections_per_layer(const TrainOptions& options) {
 
 void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l) {
   Random random = random_stream(options.run.seed, Stream::values, l);
-  std::vector<Index> fan_in(static_cast<std::size_t>(layer.outputs), layer.dense ? layer.inputs : 0);
+  std::vector<Index> fan_in(layer.outputs, layer.dense ? layer.inputs : 0);
   if (layer.by_input) {
     for (const std::uint16_t output : layer.pattern.column) ++fan_in[output];
   } else if (!layer.dense) {
     for (std::size_t o = 0; o < fan_in.size(); ++o)
-      fan_in[o] = static_cast<Index>(layer.pattern.row_begin[o + 1] - layer.pattern.row_begin[o]);
+      fan_in[o] = layer.pattern.row_begin[o + 1] - layer.pattern.row_begin[o];
   }
   const auto draw = [&](std::size_t e, std::size_t output) {
     layer.value[e] = static_cast<float>(deviation(options, layer, fan_in[output]) * random.normal());
   };
   if (layer.dense) {
-    for (std::size_t e = 0; e < layer.value.size(); ++e) draw(e, e / static_cast<std::size_t>(layer.inputs));
+    for (std::size_t e = 0; e < layer.value.size(); ++e) draw(e, e / layer.inputs);
     return;
   }
   for (std::size_t r = 0; r < static_cast<std::size_t>(layer.pattern.rows); ++r)
@@ -203,7 +199,7 @@ std::vector<LayerShape> layout(const TrainOptions& options) {
     connections = connections_per_layer(options);
   std::vector<LayerShape> shapes, gates, exits;
   const auto branch = [&](Index inputs, Index outputs, double density) {
-    const double all = static_cast<double>(inputs) * static_cast<double>(outputs);
+    const double all = static_cast<double>(inputs) * outputs;
     return std::max<Offset>(1, std::llround(options.network.dense ? all : density * all));
   };
   for (std::size_t l = 0; l < count; ++l) {
@@ -218,8 +214,7 @@ std::vector<LayerShape> layout(const TrainOptions& options) {
     }
   }
   for (const Index after : options.network.exits) {
-    const Index inputs = options.network.neurons[static_cast<std::size_t>(after)],
-                outputs = options.network.neurons.back();
+    const Index inputs = options.network.neurons[after], outputs = options.network.neurons.back();
     exits.push_back({LayerRole::exit, static_cast<std::size_t>(after), inputs, outputs,
                      branch(inputs, outputs, options.network.exit_density)});
   }
@@ -256,7 +251,7 @@ TrainLayer make_layer(const TrainOptions& options, const LayerShape& shape, std:
   }
   layer.value.resize(layer.dense ? layer.capacity() : layer.pattern.nnz());
   layer.transposed_value.resize(layer.transposed.nnz());
-  layer.bias.assign(static_cast<std::size_t>(layer.outputs), 0.0f);
+  layer.bias.assign(layer.outputs, 0.0f);
   draw_values(options, layer, l);
   // A gate begins with hardly any opinion: an expert that gets nothing at first learns nothing.
   if (layer.role == LayerRole::gate)

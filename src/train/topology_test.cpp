@@ -52,13 +52,12 @@ TEST(Topology, AddsUpToTheShareOfAllWeightsThatTheSparsityLeaves) {
       const auto weights = weights_of(network);
       const auto counts = connections_per_layer(options);
       RC_ASSERT(counts.size() == weights.size());
-      RC_ASSERT(sum(counts) == std::llround(static_cast<double>(sum(weights)) * (1 - sparsity)));
+      RC_ASSERT(sum(counts) == std::llround(sum(weights) * (1 - sparsity)));
       for (std::size_t l = 0; l < counts.size(); ++l) {
         RC_ASSERT(counts[l] > 0 && counts[l] <= weights[l]);
         // Rounding the running sum moves a layer's share by less than one.
         if (distribution == Distribution::uniform)
-          RC_ASSERT(std::fabs(static_cast<double>(counts[l]) -
-                              static_cast<double>(weights[l]) * (1 - sparsity)) < 1 + 1e-6);
+          RC_ASSERT(std::fabs(counts[l] - weights[l] * (1 - sparsity)) < 1 + 1e-6);
       }
     }
   }));
@@ -103,7 +102,7 @@ TEST(Topology, NamesTheLayerThatASparsityLeavesEmpty) {
 
 // Each output's inputs, ascending.
 std::vector<std::vector<std::size_t>> inputs_by_output(const TrainLayer& layer) {
-  std::vector<std::vector<std::size_t>> inputs(static_cast<std::size_t>(layer.outputs));
+  std::vector<std::vector<std::size_t>> inputs(layer.outputs);
   for (const Link& link : links(layer)) inputs[link.output].push_back(link.input);
   for (auto& each : inputs) std::sort(each.begin(), each.end());
   return inputs;
@@ -194,7 +193,7 @@ TEST(Topology, GivesLayersTheirActivations) {
 // mean of n squares of normal numbers: the root of 2 / n), and their mean 0?
 void expect_deviation(const TrainLayer& layer, const std::vector<double>& deviation_of_output) {
   double squares = 0, mean = 0;
-  const auto n = static_cast<double>(layer.connections());
+  const double n = layer.connections();
   for (const Link& link : links(layer)) {
     const double value = double{layer.value[link.entry]} / deviation_of_output[link.output];
     squares += value * value / n;
@@ -214,8 +213,7 @@ TEST(Topology, DrawsWeightsWithTheDeviationOfTheirKind) {
       options.network.init = Initial::he;
       const auto layer = make_layers(options, sparse_inputs, 1).front();
       std::vector<double> by_fan_in;
-      for (const auto& inputs : inputs_by_output(layer))
-        by_fan_in.push_back(std::sqrt(2.0 / static_cast<double>(inputs.size())));
+      for (const auto& inputs : inputs_by_output(layer)) by_fan_in.push_back(std::sqrt(2.0 / inputs.size()));
       expect_deviation(layer, by_fan_in);
       options.network.init = Initial::glorot;
       expect_deviation(make_layers(options, sparse_inputs, 1).front(),

@@ -36,7 +36,7 @@ TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& 
   for (const TrainLayer& layer : outcome.state.layers) {
     layers.push_back({layer.inputs, layer.outputs, static_cast<Offset>(layer.connections()), layer.role});
     connections += layers.back().connections;
-    all += static_cast<double>(layer.capacity());
+    all += layer.capacity();
   }
   double seconds = 0, evolve_seconds = 0;
   for (const EpochReport& epoch : outcome.state.history) {
@@ -48,7 +48,7 @@ TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& 
           std::move(outcome.state.history),
           outcome.test_accuracy,
           outcome.test_loss,
-          1 - static_cast<double>(connections) / all,
+          1 - connections / all,
           connections,
           seconds,
           evolve_seconds,

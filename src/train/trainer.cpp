@@ -69,11 +69,11 @@ TrainScore Trainer::evaluate(Part part) {
   TrainScore score;
   for (const DataRows* rows : {&set.train, &set.test}) {
     if (part != Part::all && (part == Part::train) != (rows == &set.train)) continue;
-    std::vector<Index> all(static_cast<std::size_t>(rows->rows));
+    std::vector<Index> all(rows->rows);
     std::iota(all.begin(), all.end(), 0);
     const LossSum sum = impl_->training.evaluate(*rows, all);
     score.rows += rows->rows;
-    score.accuracy += static_cast<double>(sum.correct);
+    score.accuracy += sum.correct;
     score.loss += sum.loss;
   }
   if (score.rows == 0) fail("{}: there are no rows to evaluate on", set.name);

@@ -159,10 +159,9 @@ void Training::split_rows() {
   state_.facts.class_labels = data_.class_label;
   state_.facts.input_names = data_.feature_names;
   state_.origin = data_.origin;
-  train_rows_.resize(static_cast<std::size_t>(data_.train.rows));
+  train_rows_.resize(data_.train.rows);
   std::iota(train_rows_.begin(), train_rows_.end(), 0);
-  const auto count = static_cast<std::size_t>(
-      std::llround(state_.options.run.validation * static_cast<double>(train_rows_.size())));
+  const std::size_t count = std::llround(state_.options.run.validation * train_rows_.size());
   if (count > 0) {
     Random random = random_stream(state_.options.run.seed, Stream::validation);
     random.shuffle(std::span(train_rows_));
@@ -179,7 +178,7 @@ void Training::split_rows() {
 void Training::choose_interval() {
   TrainOptions& o = state_.options;
   if (o.evolution.update_every > 0) return;
-  const auto evolving = static_cast<std::int64_t>(o.evolution.stop * static_cast<double>(total_steps()));
+  const std::int64_t evolving = o.evolution.stop * total_steps();
   const EvolutionRule& rule = rule_ == nullptr ? rigl_rule() : *rule_;
   o.evolution.update_every =
       std::clamp<std::int64_t>(evolving / rule.fewest_changes(), 1, rule.longest_interval());
@@ -199,14 +198,14 @@ void Training::layers_changed() {
 }
 
 std::int64_t Training::steps_per_epoch() const {
-  const auto batch = static_cast<std::size_t>(state_.options.run.batch);
-  return static_cast<std::int64_t>((train_rows_.size() + batch - 1) / batch);
+  const std::size_t batch = state_.options.run.batch;
+  return (train_rows_.size() + batch - 1) / batch;
 }
 
 double Training::learning_rate() const {
   const TrainOptions& o = state_.options;
-  const auto step = static_cast<double>(state_.step);
-  const auto per_epoch = static_cast<double>(steps_per_epoch());
+  const double step = state_.step;
+  const double per_epoch = steps_per_epoch();
   const double warmup = o.learning.warmup_epochs * per_epoch;
   if (step < warmup) return o.learning.lr * (step + 1) / warmup;
   switch (o.learning.schedule) {
@@ -214,10 +213,9 @@ double Training::learning_rate() const {
       return o.learning.lr;
     case Schedule::step:
       return o.learning.lr *
-             std::pow(o.learning.step_factor,
-                      std::floor(step / per_epoch / static_cast<double>(o.learning.step_epochs)));
+             std::pow(o.learning.step_factor, std::floor(step / per_epoch / o.learning.step_epochs));
     case Schedule::cosine: {
-      const double left = static_cast<double>(total_steps()) - warmup;
+      const double left = total_steps() - warmup;
       return o.learning.lr / 2 * (1 + std::cos(std::numbers::pi * (step - warmup) / std::max(1.0, left)));
     }
   }
@@ -236,25 +234,23 @@ bool Training::changes_at_start() const {
 bool Training::evolves_now() const {
   const TrainOptions& o = state_.options;
   if (rule_ == nullptr || changes_at_start() || state_.step % o.evolution.update_every != 0) return false;
-  return static_cast<double>(state_.step) < o.evolution.stop * static_cast<double>(total_steps());
+  return state_.step < o.evolution.stop * total_steps();
 }
 
 void Training::add_batches(std::int64_t first, bool keep) {
   const TrainOptions& o = state_.options;
-  Random random = random_stream(o.run.seed, Stream::growth_rows, static_cast<std::uint64_t>(state_.step));
+  Random random = random_stream(o.run.seed, Stream::growth_rows, state_.step);
   for (std::int64_t i = first; i < o.evolution.growth_batches; ++i) {
-    std::vector<Index> rows(static_cast<std::size_t>(o.run.batch));
+    std::vector<Index> rows(o.run.batch);
     for (Index& row : rows) row = train_rows_[random.below(train_rows_.size())];
-    const auto number = static_cast<std::uint64_t>(i);
+    const std::uint64_t number = i;
     backend_->add_gradients(
         {rows, mix64(static_cast<std::uint64_t>(state_.step) ^ mix64(number)), keep, number});
   }
 }
 
 Moment Training::moment() const {
-  return {state_.step,
-          static_cast<std::int64_t>(
-              std::ceil(state_.options.evolution.stop * static_cast<double>(total_steps()))),
+  return {state_.step, static_cast<std::int64_t>(std::ceil(state_.options.evolution.stop * total_steps())),
           learning_rate()};
 }
 
@@ -286,7 +282,7 @@ void Training::change_topology() {
 void Training::pull(double lr) {
   const TrainOptions& o = state_.options;
   backend_->get_layers(state_.layers);
-  rule_->pull(state_.layers, o, lr * static_cast<double>(rule_->pulls_every(o)));
+  rule_->pull(state_.layers, o, lr * rule_->pulls_every(o));
   layers_changed();
 }
 
@@ -321,14 +317,14 @@ void Training::step(std::span<const Index> rows) {
   const double norm = backend_->gradient_norm();
   if (!std::isfinite(sum.loss) || !std::isfinite(norm)) {
     --state_.step;
-    report_not_finite(sum.loss / static_cast<double>(rows.size()));
+    report_not_finite(sum.loss / rows.size());
   }
   const double scale =
       o.learning.clip_norm > 0 && norm > o.learning.clip_norm ? o.learning.clip_norm / norm : 1.0;
   backend_->descend(descent_rates(o, lr, scale, state_.step));
   if (pulls_now()) pull(lr);
   state_.epoch.train_loss += sum.loss;
-  state_.epoch.train_accuracy += static_cast<double>(sum.correct);
+  state_.epoch.train_accuracy += sum.correct;
   state_.epoch.lr = lr;
   if (evolves) change_topology();
 }
@@ -339,7 +335,7 @@ LossSum Training::evaluate(const DataRows& data, std::span<const Index> rows) {
 
 std::vector<Index> Training::shuffled_rows(std::int64_t epoch) const {
   std::vector<Index> rows = train_rows_;
-  Random random = random_stream(state_.options.run.seed, Stream::shuffle, static_cast<std::uint64_t>(epoch));
+  Random random = random_stream(state_.options.run.seed, Stream::shuffle, epoch);
   random.shuffle(std::span(rows));
   return rows;
 }

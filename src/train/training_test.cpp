@@ -32,7 +32,7 @@ TrainOptions options_for(const Dataset& data) {
 // A whole epoch, from where the trainer stands.
 void run_epoch(Training& trainer, std::int64_t epoch) {
   const std::vector<Index> rows = trainer.shuffled_rows(epoch);
-  const auto batch = static_cast<std::size_t>(trainer.state().options.run.batch);
+  const std::size_t batch = trainer.state().options.run.batch;
   for (std::size_t begin = 0; begin < rows.size(); begin += batch)
     trainer.step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin)));
 }

@@ -14,9 +14,7 @@ namespace filigree {
 
 double drop_fraction(const TrainOptions& options, const Moment& moment) {
   const double done =
-      moment.last_step > 0
-          ? std::min(1.0, static_cast<double>(moment.step) / static_cast<double>(moment.last_step))
-          : 1;
+      moment.last_step > 0 ? std::min(1.0, static_cast<double>(moment.step) / moment.last_step) : 1;
   switch (options.evolution.drop_schedule) {
     case DropSchedule::cosine:
       return options.evolution.drop_fraction / 2 * (1 + std::cos(std::numbers::pi * done));
@@ -31,15 +29,14 @@ double drop_fraction(const TrainOptions& options, const Moment& moment) {
 double share_done(const TrainOptions& options, const Moment& moment) {
   const std::int64_t evolutions = (moment.last_step - 1) / options.evolution.update_every;
   if (evolutions < 1) return 1;
-  return std::min(1.0, static_cast<double>(moment.step) /
-                           static_cast<double>(evolutions * options.evolution.update_every));
+  return std::min(1.0, static_cast<double>(moment.step) / (evolutions * options.evolution.update_every));
 }
 
 Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
   double all = 0, first = 0;
   for (const LayerShape& layer : layout(options)) {
     all += static_cast<double>(layer.inputs) * layer.outputs;
-    first += static_cast<double>(layer.connections);
+    first += layer.connections;
   }
   const double last =
       options.evolution.final_sparsity >= 0 ? all * (1 - options.evolution.final_sparsity) : first;
@@ -47,7 +44,7 @@ Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
 }
 
 std::size_t least_connections(const std::vector<TrainLayer>& layers, std::size_t l) {
-  return static_cast<std::size_t>(std::min(layers[l].outputs, layers.back().outputs));
+  return std::min(layers[l].outputs, layers.back().outputs);
 }
 
 std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers, const TrainOptions& options,
@@ -57,8 +54,8 @@ std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers,
   // Compared all together, layers keep what the network keeps; each for itself, none keeps more than it has.
   double all_first = 0, all_last = 0;
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    all_first += static_cast<double>(start[l]);
-    all_last += static_cast<double>(layers[l].capacity()) * (1 - options.evolution.final_sparsity);
+    all_first += start[l];
+    all_last += layers[l].capacity() * (1 - options.evolution.final_sparsity);
   }
   const double share = std::min(1.0, all_last / all_first);
   const bool global = options.evolution.redistribute == Redistribute::global;
@@ -66,12 +63,12 @@ std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers,
   double exact = 0;
   std::size_t given = 0, least = 0;  // rounding the running sum keeps the total
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    const auto first = static_cast<double>(start[l]);
-    const double last = global ? first * share
-                               : std::min(first, static_cast<double>(layers[l].capacity()) *
-                                                     (1 - options.evolution.final_sparsity));
+    const double first = start[l];
+    const double last = global
+                            ? first * share
+                            : std::min(first, layers[l].capacity() * (1 - options.evolution.final_sparsity));
     exact += last + (first - last) * left * left * left;
-    const auto upto = static_cast<std::size_t>(std::llround(exact));
+    const std::size_t upto = std::llround(exact);
     kept.push_back(upto - given);
     given = upto;
     least += least_connections(layers, l);
@@ -87,7 +84,7 @@ std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers,
 }
 
 std::size_t share_of(double fraction, std::size_t count) {
-  return static_cast<std::size_t>(std::llround(fraction * static_cast<double>(count)));
+  return std::llround(fraction * count);
 }
 
 std::vector<std::uint32_t> kept_entries(const Keep& keep) {
@@ -155,19 +152,18 @@ Drop shared_out(const std::vector<TrainLayer>& layers, const RuleContext& contex
           ? static_cast<std::size_t>(std::max<Offset>(1, wanted_connections(options, context.moment)))
           : before;
   result.compares_layers = global;
-  const double size_factor = static_cast<double>(result.wanted) / static_cast<double>(before);
+  const double size_factor = static_cast<double>(result.wanted) / before;
   double exact = 0;
   std::size_t given = 0;                             // rounding the running sum keeps the total
   for (std::size_t l = 0; l < layers.size(); ++l) {  // a schedule may ask for more to go than the rule does
-    exact += size_factor * static_cast<double>(keep[l].size());
-    const auto upto = static_cast<std::size_t>(std::llround(exact));
+    exact += size_factor * keep[l].size();
+    const std::size_t upto = std::llround(exact);
     const std::size_t share = upto > given ? upto - given : 1;
     given += share;
     const std::size_t left = count_kept(keep[l]);
     if (left > share) drop_smallest(layers[l], kept_entries(keep[l]), left - share, keep[l]);
-    const auto here = static_cast<double>(count_kept(keep[l]));
-    result.share.push_back(global ? here
-                                  : std::max(0.0, size_factor * static_cast<double>(keep[l].size()) - here));
+    const double here = count_kept(keep[l]);
+    result.share.push_back(global ? here : std::max(0.0, size_factor * keep[l].size() - here));
   }
   return result;
 }
@@ -179,8 +175,8 @@ std::vector<std::size_t> shares(std::size_t total, const std::vector<double>& we
   double exact = 0;
   std::size_t given = 0;
   for (std::size_t i = 0; i < weight.size(); ++i) {
-    exact += sum > 0 ? static_cast<double>(total) * weight[i] / sum : 0.0;
-    const auto upto = static_cast<std::size_t>(std::llround(exact));
+    exact += sum > 0 ? total * weight[i] / sum : 0.0;
+    const std::size_t upto = std::llround(exact);
     part[i] = std::min(limit[i], upto > given ? upto - given : 0);
     given += part[i];
   }

@@ -41,7 +41,7 @@ void mark_costless(const std::vector<TrainLayer>& layers, const GrowthView& grow
 void drop_below_threshold(TrainLayer& layer, const TrainOptions& options, Keep& keep) {
   const auto small =
       kept_entries(keep, [&](std::uint32_t e) { return std::fabs(layer.value[e]) < layer.threshold; });
-  const double share = static_cast<double>(small.size()) / static_cast<double>(keep.size());
+  const double share = static_cast<double>(small.size()) / keep.size();
   layer.threshold *= share > options.evolution.threshold_share ? 1 / options.evolution.threshold_factor
                                                                : options.evolution.threshold_factor;
   drop_smallest(layer, small, keep.size() / 2, keep);

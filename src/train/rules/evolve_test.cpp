@@ -177,7 +177,7 @@ TEST(EvolveSet, DropsTheSmallestPositiveAndTheLargestNegativeWeights) {
           if ((weight.value > 0) == positive) kept[place] = weight;
         for (const auto& [place, weight] : change.dropped)
           if ((weight.value > 0) == positive) dropped[place] = weight;
-        const auto size = static_cast<double>(kept.size() + dropped.size());
+        const double size = kept.size() + dropped.size();
         RC_ASSERT(static_cast<Offset>(dropped.size()) ==
                   std::llround(options.evolution.drop_fraction * size));
         RC_ASSERT(dropped.empty() || largest(dropped) <= smallest(kept));
@@ -220,8 +220,8 @@ TEST(EvolveSet, GrowsInProportionToWhatLayersKeptWhenConnectionsMayMove) {
   const auto all = changes(setup);
   double kept = 0, grown = 0;
   for (const Change& change : all) {
-    kept += static_cast<double>(change.kept.size());
-    grown += static_cast<double>(change.grown.size());
+    kept += change.kept.size();
+    grown += change.grown.size();
   }
   EXPECT_GT(grown, 100);
   for (const Change& change : all)
@@ -250,7 +250,7 @@ TEST(EvolveErtl, DropsWhatIsBelowTheThresholdAndSteersIt) {
       if (!all[l].dropped.empty()) {
         EXPECT_LE(largest(all[l].dropped), smallest(all[l].kept));
       }
-      const bool too_many = static_cast<double>(below) > 0.05 * static_cast<double>(size);
+      const bool too_many = below > 0.05 * size;
       EXPECT_DOUBLE_EQ(setup.layers[l].threshold, too_many ? threshold / 1.25 : threshold * 1.25);
     }
   }
@@ -321,7 +321,7 @@ TEST(FinalSparsity, IsReachedByTheLastEvolutionGrowingAndShrinking) {
         // The topology stays from step 80 on, so step 70 is the last at which it evolves.
         for (std::int64_t step = 10; step < 80; step += 10) {
           setup.run({step, 80, 0.1});
-          const double sparsity = 0.6 + (last - 0.6) * static_cast<double>(step) / 70;
+          const double sparsity = 0.6 + (last - 0.6) * step / 70;
           // The start was rounded to whole connections too.
           EXPECT_NEAR(static_cast<double>(connections(setup.layers)), all * (1 - sparsity), 1)
               << word(method) << " " << word(redistribute) << " " << step;

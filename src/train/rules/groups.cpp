@@ -27,7 +27,7 @@ struct Sizes {
         for (const std::uint32_t g : {first, second}) {
           if (g == Grouping::kNone) continue;
           ++count[g];
-          squares[g] += static_cast<double>(layers[l].value[e]) * static_cast<double>(layers[l].value[e]);
+          squares[g] += static_cast<double>(layers[l].value[e]) * layers[l].value[e];
         }
       });
   }
@@ -44,12 +44,11 @@ class Costs {
   }
   double group(std::size_t connections, std::size_t level) const {
     const double own = !neurons_ ? 0 : level > 0 ? neuron_ : input_;
-    return connection_ * static_cast<double>(connections) + own;
+    return connection_ * connections + own;
   }
   double network(const TrainOptions& options) const {
     double sum = 0;
-    for (const Offset connections : connections_per_layer(options))
-      sum += connection_ * static_cast<double>(connections);
+    for (const Offset connections : connections_per_layer(options)) sum += connection_ * connections;
     for (std::size_t l = 1; l < options.network.neurons.size(); ++l)
       sum += neuron_ * options.network.neurons[l];
     return sum + input_ * options.network.neurons.front();
@@ -64,8 +63,8 @@ class Costs {
 template <typename Visit>
 void for_each_stretch(const TrainLayer& layer, std::size_t m, const Visit& visit) {
   // By output and stretch, whichever way the layer is stored.
-  const std::size_t across = (static_cast<std::size_t>(layer.inputs) + m - 1) / m;
-  std::vector<std::uint32_t> end(across * static_cast<std::size_t>(layer.outputs) + 1, 0);
+  const std::size_t across = (layer.inputs + m - 1) / m;
+  std::vector<std::uint32_t> end(across * layer.outputs + 1, 0);
   const auto place = [&](std::size_t output, std::size_t input) { return output * across + input / m; };
   for_each_connection(layer, [&](std::size_t o, std::size_t i, std::size_t) { ++end[place(o, i) + 1]; });
   std::partial_sum(end.begin(), end.end(), end.begin());
@@ -89,7 +88,7 @@ void sort_by_size(const TrainLayer& layer, std::span<std::uint32_t> entries) {
 // How many of m may stay at this moment.
 std::size_t allowed_of_m(const TrainOptions& options, const Moment& moment) {
   const double left = options.pruning.schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
-  const double spare = static_cast<double>(options.pruning.group_size - options.pruning.group_kept);
+  const double spare = options.pruning.group_size - options.pruning.group_kept;
   return static_cast<std::size_t>(options.pruning.group_kept) +
          static_cast<std::size_t>(std::floor(spare * left * left * left));
 }
@@ -98,11 +97,10 @@ void keep_n_of_m(const std::vector<TrainLayer>& layers, const TrainOptions& opti
                  std::vector<Keep>& keep) {
   const std::size_t allowed = allowed_of_m(options, moment);
   for (std::size_t l = 0; l < layers.size(); ++l)
-    for_each_stretch(layers[l], static_cast<std::size_t>(options.pruning.group_size),
-                     [&](std::span<std::uint32_t> entries) {
-                       sort_by_size(layers[l], entries);
-                       for (std::size_t i = allowed; i < entries.size(); ++i) keep[l][entries[i]] = 0;
-                     });
+    for_each_stretch(layers[l], options.pruning.group_size, [&](std::span<std::uint32_t> entries) {
+      sort_by_size(layers[l], entries);
+      for (std::size_t i = allowed; i < entries.size(); ++i) keep[l][entries[i]] = 0;
+    });
 }
 
 struct Member {
@@ -152,8 +150,8 @@ void drop_smallest_groups(const std::vector<TrainLayer>& layers, const TrainOpti
                    [&](std::uint32_t a, std::uint32_t b) { return worth(a) < worth(b); });
   std::size_t connections = 0;
   for (const Keep& k : keep) connections += count_kept(k);
-  const auto classes = static_cast<std::size_t>(layers.back().outputs);
-  const auto side = static_cast<std::size_t>(options.pruning.group_size);
+  const std::size_t classes = layers.back().outputs;
+  const std::size_t side = options.pruning.group_size;
   const std::size_t least =
       options.pruning.structure == Structure::blocks ? (classes + side - 1) / side : classes;
   for (const std::uint32_t g : order) {
@@ -175,8 +173,8 @@ Grouping::Grouping(const std::vector<TrainLayer>& layers, const TrainOptions& op
       size_(static_cast<std::size_t>(options.pruning.group_size)),
       layers_(layers.size()) {
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    const auto inputs = static_cast<std::size_t>(layers[l].inputs);
-    const auto outputs = static_cast<std::size_t>(layers[l].outputs);
+    const std::size_t inputs = layers[l].inputs;
+    const std::size_t outputs = layers[l].outputs;
     first_.push_back(static_cast<std::uint32_t>(level_.size()));
     across_.push_back((inputs + size_ - 1) / size_);
     level_.resize(level_.size() + (neurons_ ? inputs : across_[l] * ((outputs + size_ - 1) / size_)),
@@ -195,15 +193,13 @@ void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options,
   const double pull = step * options.pruning.shrink;
   if (options.pruning.structure == Structure::n_of_m) {
     for (TrainLayer& layer : layers)
-      for_each_stretch(layer, static_cast<std::size_t>(options.pruning.group_size),
-                       [&](std::span<std::uint32_t> entries) {
-                         sort_by_size(layer, entries);
-                         for (std::size_t i = static_cast<std::size_t>(options.pruning.group_kept);
-                              i < entries.size(); ++i) {
-                           float& w = layer.value[entries[i]];
-                           w = std::copysign(std::max(0.0f, std::fabs(w) - static_cast<float>(pull)), w);
-                         }
-                       });
+      for_each_stretch(layer, options.pruning.group_size, [&](std::span<std::uint32_t> entries) {
+        sort_by_size(layer, entries);
+        for (std::size_t i = options.pruning.group_kept; i < entries.size(); ++i) {
+          float& w = layer.value[entries[i]];
+          w = std::copysign(std::max(0.0f, std::fabs(w) - static_cast<float>(pull)), w);
+        }
+      });
   } else {
     const Grouping grouping(layers, options);
     const Sizes sizes(layers, grouping);

@@ -62,7 +62,7 @@ TEST(PruneGroups, TakesBlocksWholeAndTheSmallestFirst) {
     double largest_gone = 0, smallest_left = 1e9;
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const auto block = [&](const Link& link) {
-        const auto wide = static_cast<std::size_t>(side);
+        const std::size_t wide = side;
         return Place(link.output / wide, link.input / wide);
       };
       std::map<Place, std::pair<std::size_t, double>> was;
@@ -75,7 +75,7 @@ TEST(PruneGroups, TakesBlocksWholeAndTheSmallestFirst) {
       for (const auto& [place, count] : left) EXPECT_EQ(count, was[place].first);
       if (left.size() <= static_cast<std::size_t>((40 + side - 1) / side)) continue;  // it keeps what it has
       for (const auto& [place, sizes] : was) {
-        const double worth = sizes.second / static_cast<double>(sizes.first);
+        const double worth = sizes.second / sizes.first;
         double& bound = left.contains(place) ? smallest_left : largest_gone;
         bound = left.contains(place) ? std::min(bound, worth) : std::max(bound, worth);
       }

@@ -38,7 +38,7 @@ std::uint64_t score(const TrainLayer& layer, const TrainOptions& options, std::s
 
 std::vector<Worth> worths(const TrainLayer& layer, std::uint32_t l, const TrainOptions& options,
                           const Moment& moment, const Keep& keep) {
-  Random random = random_stream(options.run.seed, Stream::growth, l, static_cast<std::uint64_t>(moment.step));
+  Random random = random_stream(options.run.seed, Stream::growth, l, moment.step);
   std::vector<Worth> list;
   list.reserve(keep.size());
   for (std::uint32_t e = 0; e < keep.size(); ++e) {

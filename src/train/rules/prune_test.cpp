@@ -63,11 +63,10 @@ TEST(Prune, TakesTheSmallestWeightsWhereverTheyAreAndLeavesTheOthersAsTheyWere) 
       RC_ASSERT(layers[l].connections() >= static_cast<std::size_t>(4));
       std::vector<float> old(layers[l].capacity(), NAN);
       for (const Link& link : links(before[l]))
-        old[link.output * static_cast<std::size_t>(layers[l].inputs) + link.input] =
-            before[l].value[link.entry];
+        old[link.output * layers[l].inputs + link.input] = before[l].value[link.entry];
       float gone = 0, left = INFINITY;
       for (const Link& link : links(layers[l])) {
-        float& was = old[link.output * static_cast<std::size_t>(layers[l].inputs) + link.input];
+        float& was = old[link.output * layers[l].inputs + link.input];
         RC_ASSERT(was == layers[l].value[link.entry]);
         if (!layers[l].first.empty()) RC_ASSERT(layers[l].first[link.entry] == 2 * was);
         left = std::min(left, std::fabs(was));

@@ -31,8 +31,7 @@ class SetRule final : public EvolutionRule {
     const std::size_t freed = keep.size() - count_kept(keep);
     const auto positive = kept_entries(keep, [&](std::uint32_t e) { return layer.value[e] > 0; });
     const auto negative = kept_entries(keep, [&](std::uint32_t e) { return layer.value[e] <= 0; });
-    const double left =
-        std::max(0.0, fraction - static_cast<double>(freed) / static_cast<double>(keep.size()));
+    const double left = std::max(0.0, fraction - static_cast<double>(freed) / keep.size());
     drop_smallest(layer, positive, share_of(left, positive.size()), keep);
     drop_smallest(layer, negative, share_of(left, negative.size()), keep);
   }

@@ -43,7 +43,7 @@ class SnfsRule final : public EvolutionRule {
     double sum = 0;
     for (std::size_t e = 0; e < keep.size(); ++e)
       if (keep[e]) sum += std::fabs(layer.first[e]);
-    return sum / static_cast<double>(std::max<std::size_t>(1, count_kept(keep)));
+    return sum / (std::max<std::size_t>(1, count_kept(keep)));
   }
 };
 
