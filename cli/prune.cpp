@@ -193,18 +193,18 @@ Run add_prune(CLI::App& command) {
                               PruneOptions scratch;
                               apply_method(scratch, text);
                             }));
-  CLI::Option* target =
-      command
-          .add_option(
-              "--target", arguments->target,
-              "share of the weights to remove, from 0 to below 1; not used by n-of-m, where --group-kept and "
-              "--group-size decide")
-          ->type_name("SHARE")
-          ->capture_default_str()
-          ->check(says_what_is_wrong([](const std::string& text) {
-            TrainOptions scratch;
-            apply_setting(scratch, "sparsity", text);
-          }));
+  CLI::Option* target = command
+                            .add_option("--target", arguments->target,
+                                        "sparsity of the result, from 0 to below 1: the share of all "
+                                        "possible weights that do not exist "
+                                        "afterwards; not used by n-of-m, where --group-kept and "
+                                        "--group-size decide")
+                            ->type_name("SHARE")
+                            ->capture_default_str()
+                            ->check(says_what_is_wrong([](const std::string& text) {
+                              TrainOptions scratch;
+                              apply_setting(scratch, "sparsity", text);
+                            }));
   CLI::Option* once = command.add_flag("--once", arguments->once,
                                        "remove everything before the first step instead of gradually");
   CLI::Option* time_model =

@@ -54,7 +54,7 @@ struct TimeModel {
   int threads = 0;
   Index rows = 0;  // of a call
   struct Part {
-    std::string name;    // "call", "column", …; docs/COMPRESSION.md explains them
+    std::string name;    // "call", "column", …; docs/measurements/compression.md explains them
     double seconds = 0;  // of one
   };
   std::vector<Part> parts = {};

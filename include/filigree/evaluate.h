@@ -19,17 +19,22 @@ struct EvaluateOptions {
 struct Evaluation {
   Index rows = 0;
   double accuracy = 0;
-  double loss = 0;  // softmax cross-entropy of the outputs, or mean squared error of sigmoid outputs
+  double loss = 0;  // mean over rows: softmax cross-entropy, or half of the squared errors' sum over outputs
   double seconds = 0;
-  std::vector<Index> wrong_by_class, rows_by_class;
-  double connections_per_row = 0;         // computed, on average
-  std::vector<Offset> rows_by_exit = {};  // see RunWork
+  std::vector<Index> wrong_by_class, rows_by_class;  // by output of the network
+  double connections_per_row = 0;                    // computed, on average
+  std::vector<Offset> rows_by_exit = {};             // see RunWork
 };
 Evaluation evaluate(const Network& network, const Data& data, const EvaluateOptions& options = {},
                     const Observer& observer = {});
 
-// Whether a network was trained on data: on rows of the same file, and on these very training rows.
-enum class Overlap { unknown, none, same_rows, same_split };
+// Whether a network was trained on data.
+enum class Overlap {
+  unknown,     // the network or the data do not say
+  none,        // on other rows
+  same_rows,   // on some of these rows, training and test part together
+  same_split,  // on exactly the training part
+};
 Overlap training_overlap(const Network& network, const Data& data);
 
 }  // namespace filigree

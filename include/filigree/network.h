@@ -27,7 +27,7 @@ struct LayerArrays {
   ActivationFunction activation = {};
 };
 
-// A layer of a network, where it is kept: spans are valid as long as the view or the network is.
+// A layer of a network, where it is kept: spans are valid while this view or a copy of it lives.
 struct LayerView {
   Index inputs = 0, outputs = 0;
   std::span<const Offset> row_begin;  // one more than there are rows in W
@@ -40,7 +40,7 @@ struct LayerView {
   std::shared_ptr<const void> kept = {};  // what the spans borrow
 };
 
-// A head behind a layer by which rows may leave, if it is sure enough of what they are.
+// An early exit after a layer: rows whose largest probability there is above a threshold stop there.
 struct ExitInfo {
   Index after = 0;  // layers
   Offset connections = 0;
@@ -55,8 +55,8 @@ struct NetworkFacts {
   bool operator==(const NetworkFacts&) const = default;
 };
 
-// A network that cannot be changed; copies share it. Nothing but layer() and layer_info() loads anything, of
-// a network whose layers come from files or a generator. Any number of threads may use one network.
+// A network that cannot be changed; copies share it. layer() and layer_info() may read a file or generate the
+// layer, if the network came from there; nothing else does. Any number of threads may use one network.
 class Network {
  public:
   struct Parts;  // what it is made of: the library's own
@@ -93,10 +93,15 @@ struct LayerInfo {
 };
 LayerInfo layer_info(const Network& network, Index layer);
 
+// From arrays. Throws Error if they are unsound or do not fit: columns must ascend within a row, numbers be
+// finite, class labels ascend.
 Network make_network(std::vector<LayerArrays> layers, const NetworkFacts& facts = {});
+// The challenge's network: 32 connections a neuron, as its generator makes them.
 Network radix_net(Index neurons, Index layers, std::uint64_t seed);
 
-// A model file (safetensors), or a directory in the official challenge layout, whose `neurons` must be given.
+// A model file, the directory of a training run, or a directory in the official challenge layout, of which
+// `neurons` chooses among several sizes (0: the only one) and `layers` the first so many (0: all). Throws
+// Error if there is none, std::invalid_argument if neurons or layers are given for a model file.
 Network load(const std::filesystem::path& path, Index neurons = 0, Index layers = 0);
 void save(const Network& network, const std::filesystem::path& path, const Observer& observer = {});
 // A model file in memory, and back.

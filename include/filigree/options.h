@@ -137,7 +137,8 @@ struct TrainOptions {
   PruningOptions pruning = {};
   LearningOptions learning = {};
   LoopOptions run = {};
-  // What is set in one word: ertl, best, fast. Applied before everything else.
+  // The preset that these options began from, for config.toml. To begin from one, use preset_options(name):
+  // setting this changes nothing.
   std::string preset = {};
 
   bool operator==(const TrainOptions&) const = default;

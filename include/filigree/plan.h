@@ -43,8 +43,10 @@ class Plan {
   Index outputs() const;
   const NetworkFacts& facts() const;  // of the network
   // Rows of inputs() columns, as they come: a model that scales its inputs does so itself. `outputs` gets
-  // outputs() values for each row. Floats that are not finite are an Error that names row and column. What
-  // the rows took is added to `work`, unless that is null.
+  // outputs() values for each row: what the network computes, so logits of one trained with cross-entropy;
+  // predict() makes probabilities of them. Inputs and outputs do not overlap. Floats that are not finite are
+  // an Error that names row and column, and leave the outputs undefined; rows that do not fit are a
+  // std::invalid_argument. What the rows took is added to `work`, unless that is null.
   void run(const Rows& inputs, const OutputRows& outputs, const Observer& observer = {},
            RunWork* work = nullptr) const;
   // The same into new memory. A span holds rows of inputs() values, one after the other.

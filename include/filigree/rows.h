@@ -13,7 +13,7 @@
 #pragma GCC visibility push(default)
 namespace filigree {
 
-// Rows of inputs: 32-bit floats, bytes, or sparse (CSR) floats. Whoever owns the arrays outlives the view.
+// Rows of inputs: 32-bit floats, bytes, or sparse (CSR) floats. The arrays must outlive the view.
 class Rows {
  public:
   // Row-major, `stride` elements from one row to the next; 0: `columns`. Throws std::invalid_argument if the

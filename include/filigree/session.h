@@ -20,8 +20,8 @@ struct SessionOptions {
 
 // A number of threads and a device. Copies share the threads, which start with the first loop that is worth
 // sharing out, and end with the last copy. Sessions of different sizes may work side by side, and several
-// threads may work in one session. A forked child gets threads of its own, but must not go back into a loop
-// that it was forked from.
+// threads may work in one session. A forked child gets threads of its own, but must not
+// return into a call of filigree's that was running when it was forked.
 class Session {
  public:
   Session();  // every core, and the CPU: what is used unless another session is
@@ -33,8 +33,9 @@ class Session {
   std::string device_name() const;  // "cpu", or the name of the CUDA devices
   std::string remark() const;       // empty unless something is not as it was asked for
 
-  // What the calling thread begins while this lives runs in a session; other threads are not concerned. A
-  // plan runs in the session that it was compiled in, wherever it is run from. The session outlives this.
+  // While a Use lives, work that the calling thread starts runs in its session; other threads are not
+  // concerned. A plan runs in the session that it was compiled in, wherever it is run from. Uses are
+  // destroyed by the thread that made them, the last one first.
   class Use {
    public:
     explicit Use(const Session& session);
@@ -43,6 +44,7 @@ class Session {
     Use& operator=(const Use&) = delete;
 
    private:
+    std::shared_ptr<const void> session_;
     const void* before_;
   };
   static Session current();  // of the calling thread

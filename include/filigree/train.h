@@ -19,7 +19,7 @@
 namespace filigree {
 
 struct TrainRun {
-  Network network;
+  Network network;  // of the last epoch; with patience, of the epoch with the best validation accuracy
   TrainOptions options;
   std::vector<EpochReport> epochs;  // those before a resume included
   double test_accuracy = 0;         // fraction; NaN without a test part
@@ -44,8 +44,9 @@ struct RunDirectory {
 TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory& directory = {},
                const TrainObserver& observer = {});
 
-// Goes on from a network instead of beginning by chance: fine-tuning, pruning (Evolve::prune). Its shape,
-// densities, activations, loss and scaling of inputs take the place of those in `options`.
+// Goes on from a network instead of random weights: fine-tuning, pruning (Evolve::prune). For fine-tuning use
+// a tenth of the usual learning rate, no warm-up and a small drop_fraction, as `filigree train --start` does.
+// Its shape, densities, activations, loss and scaling of inputs take the place of those in `options`.
 TrainRun train_from(const Network& start, const Data& data, const TrainOptions& options,
                     const RunDirectory& directory = {}, const TrainObserver& observer = {});
 
@@ -56,12 +57,12 @@ struct TrainScore {
   double accuracy = 0, loss = 0;
 };
 
-// A network in training, for loops of your own: train() is such a loop. Topology updates come when the
-// settings say, whoever counts the steps. Works in the session that it was made in. One thread at a time may
-// use a trainer; any number of trainers may work side by side.
+// A network in training, for loops of your own: train() is such a loop. Topology updates happen every
+// evolution.update_every steps, whether step() or epoch() takes them. Works in the session that it was made
+// in. One thread at a time may use a trainer; any number of trainers may work side by side.
 class Trainer {
  public:
-  Trainer(const Data& data, const TrainOptions& options);  // begins by chance
+  Trainer(const Data& data, const TrainOptions& options);  // from random weights and connections
   // Goes on from a network; see train_from().
   Trainer(const Network& start, const Data& data, const TrainOptions& options);
   // Goes on from a state(), bit by bit. Throws Error if it is damaged, or of other data.
@@ -70,19 +71,27 @@ class Trainer {
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();
 
-  // One step on these training rows, options().batch at most. Throws Error if the loss is not finite; the
-  // weights are those of before the step then.
+  // One step on these training rows, numbered from 0 as in the data, options().run.batch at most. It counts
+  // for the schedules of learning rate and topology, but not for epochs. Throws Error if the loss is not
+  // finite; the weights are those of before the step then.
   void step(std::span<const Index> rows);
-  // The steps of the next epoch over all rows, or what is left of the one that a stop ended (Cancelled).
+  // The steps of the next epoch over all rows but those kept for validation, or what is left of the epoch
+  // that a stop ended (Cancelled). observer.epoch is not called: the report is the result. Throws
+  // std::invalid_argument once done().
   EpochReport epoch(const TrainObserver& observer = {});
-  bool done() const;  // all epochs are, or the validation accuracy rises no more
+  // After options().run.epochs epochs, or when patience has run out; step() does not count.
+  bool done() const;
+  // With patience: back to the network of the epoch with the best validation accuracy, as train() does at its
+  // end.
+  void use_best();
 
   TrainScore evaluate(Part part = Part::test);
   Network network();  // as it is now
   const TrainOptions& options() const;
-  // Of the schedule: the rate of a step follows from it.
-  void set_learning_rate(double lr);
-  double learning_rate() const;  // of the next step
+  // Sets options().learning.lr, the rate at the peak of the schedule. Throws std::invalid_argument if it is
+  // out of range.
+  void set_peak_learning_rate(double lr);
+  double learning_rate() const;  // of the next step: the peak's, after warm-up and decay
   std::int64_t steps() const;    // done so far
   const std::vector<EpochReport>& history() const;
   std::vector<std::byte> state();  // all there is to know: a checkpoint in memory

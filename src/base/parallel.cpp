@@ -269,7 +269,9 @@ Session Session::current() {
   return Session(current_session().shared_from_this());
 }
 
-Session::Use::Use(const Session& session) : before_(std::exchange(filigree::current, &session.state())) {}
+Session::Use::Use(const Session& session)
+    : session_(session.state().shared_from_this()),
+      before_(std::exchange(filigree::current, &session.state())) {}
 
 Session::Use::~Use() {
   filigree::current = static_cast<const State*>(before_);

@@ -129,6 +129,12 @@ TEST(Session, IsThatOfTheCallerInItsLoopsAndNobodyElses) {
   EXPECT_EQ(Session().threads(), usual);
 }
 
+TEST(Session, LivesAsLongAsSomebodyUsesIt) {
+  const Session::Use use(Session({.threads = 3}));
+  EXPECT_EQ(threads(), 3);
+  EXPECT_EQ(nested_sum(1000), 499'500u);
+}
+
 TEST(ParallelWorkers, CallsEachWorkerOnceFromManyThreads) {
   std::atomic<int> wrong{0};
   std::vector<std::thread> callers;

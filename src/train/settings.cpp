@@ -21,7 +21,7 @@ constexpr Setting kSettings[] = {
     {"network", "network", FILIGREE_MEMBER(o.network.neurons),
      "number of neurons of each layer, inputs first", 1, 1 << 24},
     {"hidden", "network", FILIGREE_MEMBER(o.network.hidden),
-     "number of neurons of each hidden layer, where --network does not say all; 256-256-256 if neither does",
+     "number of neurons of each hidden layer, instead of --network: inputs and outputs follow from the data",
      1, 1 << 24},
     {"dense", "network", FILIGREE_MEMBER(o.network.dense), "train full weight matrices, as a baseline"},
     {"sparsity", "network", FILIGREE_MEMBER(o.network.sparsity), "share of the weights that do not exist", 0,
@@ -57,7 +57,8 @@ constexpr Setting kSettings[] = {
     {"balance", "network", FILIGREE_MEMBER(o.network.balance),
      "weight of the loss that spreads rows evenly over the experts", 0, 1000},
     {"evolve", "topology updates", FILIGREE_WORD(o.evolution.rule),
-     "rule of topology updates: rigl grows where the gradient is largest, set at random, ertl drops by"
+     "rule of topology updates (dynamic sparse training): rigl grows where the gradient is largest, set at "
+     "random, ertl drops by"
      " an adaptive threshold, snfs gives layers with large momentum more, granet prunes from "
      "--sparsity to --final-sparsity and regrows, prune only drops, none keeps the first topology"},
     {"update-every", "topology updates", FILIGREE_MEMBER(o.evolution.update_every),
@@ -74,9 +75,11 @@ constexpr Setting kSettings[] = {
      "whether each layer keeps its number of connections, or all layers share one number; for pruning,"
      " whether the target holds for each layer or for all together"},
     {"final-sparsity", "topology updates", FILIGREE_MEMBER(o.evolution.final_sparsity),
-     "sparsity that topology updates lead to; negative keeps the first one", -1, 1, Setting::Ends::high_open},
+     "sparsity at the end of the topology updates; negative: the same as --sparsity", -1, 1,
+     Setting::Ends::high_open},
     {"free-lost", "topology updates", FILIGREE_MEMBER(o.evolution.free_lost),
-     "drop the connections of neurons that have no inputs or no consumers left"},
+     "drop the connections of dead neurons, which have no inputs or no consumers left, to regrow them "
+     "elsewhere"},
     {"threshold", "topology updates", FILIGREE_MEMBER(o.evolution.threshold),
      "first magnitude below which the ertl rule drops weights", 0, kAny},
     {"threshold-share", "topology updates", FILIGREE_MEMBER(o.evolution.threshold_share),
@@ -105,7 +108,7 @@ constexpr Setting kSettings[] = {
      "predicted nanoseconds of an input of the network, for --time-weight", 0, 1e9},
     {"loss", "learning", FILIGREE_WORD(o.learning.loss),
      "loss: softmax with cross-entropy, or sigmoid with mean squared error"},
-    {"optimizer", "learning", FILIGREE_WORD(o.learning.optimizer), "how gradients become steps"},
+    {"optimizer", "learning", FILIGREE_WORD(o.learning.optimizer), "optimizer; sgd has no momentum"},
     {"lr", "learning", FILIGREE_MEMBER(o.learning.lr), "learning rate at its highest", 0, 1000},
     {"schedule", "learning", FILIGREE_WORD(o.learning.schedule),
      "how the learning rate falls over the epochs"},
@@ -117,8 +120,9 @@ constexpr Setting kSettings[] = {
      "factor of each change of the learning rate, with --schedule step", 0, 1},
     {"momentum", "learning", FILIGREE_MEMBER(o.learning.momentum), "momentum of the nesterov optimizer", 0, 1,
      Setting::Ends::high_open},
-    {"beta1", "learning", FILIGREE_MEMBER(o.learning.beta1), "decay of the first moment, for adam and adamw",
-     0, 1, Setting::Ends::high_open},
+    {"beta1", "learning", FILIGREE_MEMBER(o.learning.beta1),
+     "decay of the first moment (adam, adamw); weight of the old momentum in the step of lion", 0, 1,
+     Setting::Ends::high_open},
     {"beta2", "learning", FILIGREE_MEMBER(o.learning.beta2),
      "decay of the second moment, for adam and adamw; of the momentum that lion keeps, for which 0.99 "
      "is usual",
@@ -126,7 +130,9 @@ constexpr Setting kSettings[] = {
     {"epsilon", "learning", FILIGREE_MEMBER(o.learning.epsilon),
      "constant in the denominator of adam and adamw", 0, 1, Setting::Ends::low_open},
     {"weight-decay", "learning", FILIGREE_MEMBER(o.learning.weight_decay),
-     "strength of the pull of the weights towards zero", 0, 1000},
+     "weight decay, of weights and not of biases: added to the gradient (sgd, nesterov, adam) or decoupled "
+     "(adamw, lion)",
+     0, 1000},
     {"input-dropout", "learning", FILIGREE_MEMBER(o.learning.input_dropout),
      "share of the inputs that is dropped at random in each step", 0, 1, Setting::Ends::high_open},
     {"dropout", "learning", FILIGREE_MEMBER(o.learning.dropout),
@@ -138,13 +144,15 @@ constexpr Setting kSettings[] = {
     {"epochs", "run", FILIGREE_MEMBER(o.run.epochs), "number of passes over the training rows", 1, 1e9},
     {"batch", "run", FILIGREE_MEMBER(o.run.batch), "number of rows of a step", 1, 1 << 24},
     {"slices", "run", FILIGREE_MEMBER(o.run.slices),
-     "number of parts of a batch that may run in parallel, on which results depend; 0 chooses by the "
-     "batch",
+     "number of parts that a batch is split into, to be computed in parallel; another number rounds "
+     "differently; 0: by the batch size",
      0, 1 << 16},
     {"validation", "run", FILIGREE_MEMBER(o.run.validation),
      "share of the training rows that is kept for validation", 0, 1, Setting::Ends::high_open},
     {"patience", "run", FILIGREE_MEMBER(o.run.patience),
-     "epochs without a better validation accuracy after which training stops; 0 never does", 0, 1e9},
+     "stop after so many epochs without a better validation accuracy, and keep the best epoch's network; "
+     "needs --validation; 0: off",
+     0, 1e9},
     {"seed", "run", FILIGREE_MEMBER(o.run.seed), "seed of all random choices of the training", 0, 0x1p64},
 };
 

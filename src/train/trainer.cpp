@@ -50,7 +50,9 @@ void Trainer::step(std::span<const Index> rows) {
   for (const Index row : rows)
     if (row < 0 || row >= count)
       throw std::invalid_argument(fmt::format("row {} of {} training rows", row, count));
+  const EpochReport before = impl_->training.state().epoch;  // epochs add up their own steps
   impl_->training.step(rows);
+  impl_->training.state().epoch = before;
 }
 
 EpochReport Trainer::epoch(const TrainObserver& observer) {
@@ -92,7 +94,12 @@ const TrainOptions& Trainer::options() const {
   return impl_->training.state().options;
 }
 
-void Trainer::set_learning_rate(double lr) {
+void Trainer::use_best() {
+  const Session::Use use(impl_->session);
+  impl_->training.use_best();
+}
+
+void Trainer::set_peak_learning_rate(double lr) {
   apply_setting(impl_->training.state().options, "lr", fmt::format("{}", lr));
 }
 

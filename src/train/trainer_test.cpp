@@ -79,14 +79,39 @@ TEST(Trainer, TakesStepsOnChosenRowsAtAnotherRate) {
   EXPECT_EQ(trainer.steps(), 60);
   EXPECT_LT(trainer.evaluate(Part::train).loss, before);
   const double rate = trainer.learning_rate();
-  trainer.set_learning_rate(small().learning.lr / 10);
+  trainer.set_peak_learning_rate(small().learning.lr / 10);
   EXPECT_NEAR(trainer.learning_rate(), rate / 10, 1e-12);
-  EXPECT_THROW(trainer.set_learning_rate(-1), std::invalid_argument);
+  EXPECT_THROW(trainer.set_peak_learning_rate(-1), std::invalid_argument);
   rows[3] = 300;
   EXPECT_THROW(trainer.step(rows), std::invalid_argument);
   EXPECT_THROW(trainer.step({}), std::invalid_argument);
   rows.assign(33, 0);
   EXPECT_THROW(trainer.step(rows), std::invalid_argument) << "more than a batch";
+}
+
+TEST(Trainer, StepsDoNotCountInTheReportsOfEpochs) {
+  const Data data = blobs(300, 7);
+  TrainOptions options = small();
+  options.learning.lr = 0;  // nothing changes, so epochs with and without further steps are alike
+  options.evolution.rule = Evolve::none;
+  Trainer plain(data, options), mixed(data, options);
+  const std::vector<Index> rows = {1, 2, 3};
+  for (int s = 0; s < 5; ++s) mixed.step(rows);
+  EXPECT_EQ(mixed.epoch().train_loss, plain.epoch().train_loss);
+}
+
+TEST(Trainer, GoesBackToTheBestEpochAsTrainDoes) {
+  const Data data = blobs(300, 8);
+  TrainOptions options = small();
+  options.run.validation = 0.3;
+  options.run.patience = 2;
+  options.run.epochs = 12;
+  options.learning.lr = 0.5;
+  const TrainRun whole = train(data, options);
+  Trainer trainer(data, options);
+  while (!trainer.done()) trainer.epoch();
+  trainer.use_best();
+  EXPECT_EQ(copied_layers(trainer.network()), copied_layers(whole.network));
 }
 
 TEST(Trainer, StopsWithinAnEpochAndGoesOn) {
