@@ -129,9 +129,9 @@ TEST(Exits, PredictionsAreThoseOfTheExit) {
 
 TEST(Exits, MistakesAreNamed) {
   const Network plain = make_network({{1, 1, {0, 1}, {0}, {1.0f}, {0.0f}}});
-  EXPECT_THROW(compile(plain, {0.5}), std::invalid_argument);
-  EXPECT_THROW(compile(trained_exits().network, {1.5}), std::invalid_argument);
-  EXPECT_THROW(compile(trained_exits().network, {std::nan("")}), std::invalid_argument);
+  EXPECT_THROW((void)compile(plain, {0.5}), std::invalid_argument);
+  EXPECT_THROW((void)compile(trained_exits().network, {1.5}), std::invalid_argument);
+  EXPECT_THROW((void)compile(trained_exits().network, {std::nan("")}), std::invalid_argument);
   EXPECT_NE(error_of([&] { exit_curve(plain, digits(), {}); }).find("no exits"), std::string::npos);
   const auto refusal = [&](const std::function<void(TrainOptions&)>& change) {
     TrainOptions options = small({784, 20, 20, 10}, 0.8);
