@@ -117,7 +117,8 @@ class Stages {
   Network grown(Offset most, double growth, bool deeper, std::uint64_t stage) const {
     Random random = random_stream(options_.run.seed, Stream::growth, stage);
     std::vector<Layer> layers = copied_layers(*last_);
-    if (deeper) layers = deepened(std::move(layers), layers.size() - 2);
+    const std::size_t last_hidden = layers.size() - 2;
+    if (deeper) layers = deepened(std::move(layers), last_hidden);
     const Network network = with_layers(*last_, layers, "grown");
     const auto gradients = neuron_gradients(network, data_.impl().dataset, options_);
     return with_layers(network, with_more_neurons(std::move(layers), gradients, growth, most, random),
