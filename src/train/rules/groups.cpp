@@ -224,18 +224,8 @@ void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options,
 
 namespace {
 
-class GroupRule final : public EvolutionRule {
+class GroupRule final : public PruningRule {
  public:
-  std::int64_t fewest_changes() const override { return 20; }
-  std::int64_t longest_interval() const override { return 100; }
-  bool once(const TrainOptions& options) const override {
-    return options.pruning.schedule == PruneSchedule::once;
-  }
-  void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
-             const Moment& moment) const override {
-    check_pruning(layers, options, moment);
-  }
-
   // Several steps' pull at once: finding the groups costs as much as a step of a very sparse network.
   std::int64_t pulls_every(const TrainOptions& options) const override {
     return options.pruning.shrink + options.pruning.time_weight > 0 ? 8 : 0;

@@ -93,19 +93,10 @@ void check_pruning(const std::vector<TrainLayer>& layers, const TrainOptions& op
 
 namespace {
 
-class PruneRule final : public EvolutionRule {
+class PruneRule final : public PruningRule {
  public:
   RuleNeeds needs(const TrainOptions& options) const override {
     return options.pruning.by == PruneBy::taylor ? RuleNeeds::gradients : RuleNeeds::nothing;
-  }
-  std::int64_t fewest_changes() const override { return 20; }
-  std::int64_t longest_interval() const override { return 100; }
-  bool once(const TrainOptions& options) const override {
-    return options.pruning.schedule == PruneSchedule::once;
-  }
-  void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
-             const Moment& moment) const override {
-    check_pruning(layers, options, moment);
   }
 
   Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,

@@ -15,4 +15,18 @@ void mark_pruned(const std::vector<TrainLayer>& layers, const TrainOptions& opti
 // Throws Error if the target leaves a layer too little, or if no change would come before the last.
 void check_pruning(const std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment);
 
+// What rules that only prune have in common: when they do, and what must be possible.
+class PruningRule : public EvolutionRule {
+ public:
+  std::int64_t fewest_changes() const override { return 20; }
+  std::int64_t longest_interval() const override { return 100; }
+  bool once(const TrainOptions& options) const override {
+    return options.pruning.schedule == PruneSchedule::once;
+  }
+  void check(const std::vector<TrainLayer>& layers, const TrainOptions& options,
+             const Moment& moment) const override {
+    check_pruning(layers, options, moment);
+  }
+};
+
 }  // namespace filigree
