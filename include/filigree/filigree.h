@@ -17,6 +17,7 @@
 #include "filigree/runtime.h"
 #include "filigree/scaling.h"
 #include "filigree/session.h"
+#include "filigree/sparse.h"
 #include "filigree/sweep.h"
 #include "filigree/train.h"
 #include "filigree/version.h"

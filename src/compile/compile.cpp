@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "filigree/sparse.h"
 #include "kernels/grain.h"
-#include "sparse/csc.h"
 
 namespace filigree {
 

@@ -14,7 +14,7 @@
 #include "device/test_emulated.h"
 #include "device/test_stream.h"
 #include "device/tiled_kernel.h"
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "filigree/sparse.h"
 #include "filigree/vocabulary.h"
 #include "io/source.h"
-#include "sparse/csr.h"
 #include "sparse/input_rows.h"
 
 namespace filigree {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 namespace filigree {
 

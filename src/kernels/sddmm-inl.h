@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace filigree::HWY_NAMESPACE {

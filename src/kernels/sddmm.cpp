@@ -9,10 +9,9 @@
 #include "kernels/sddmm-inl.h"
 
 #if HWY_ONCE
-#include <cassert>
-
 #include "base/parallel.h"
 #include "kernels/grain.h"
+#include "kernels/require_size.h"
 
 namespace filigree {
 
@@ -20,8 +19,9 @@ HWY_EXPORT(sddmm_entries);
 
 void sddmm(const CsrView& pattern, std::span<const float> a, std::span<const float> b, std::size_t batch,
            std::span<float> value) {
-  assert(batch >= 1 && a.size() == pattern.rows * batch && b.size() == pattern.cols * batch);
-  assert(value.size() == pattern.column.size());
+  require_size("sddmm", "a", a.size(), pattern.rows * batch);
+  require_size("sddmm", "b", b.size(), pattern.cols * batch);
+  require_size("sddmm", "value", value.size(), pattern.column.size());
   const std::size_t entries = pattern.column.size();
   parallel_for(entries, task_items(entries, entries * batch), [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(sddmm_entries)

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cassert>
 #include <functional>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/parallel.h"
 
@@ -73,7 +75,8 @@ void fill_row(const CsrView& a, const CsrView& b, Index i, RowSums& sums, CsrMat
 }  // namespace
 
 CsrMatrix spgemm(const CsrView& a, const CsrView& b) {
-  assert(a.cols == b.rows);
+  if (a.cols != b.rows)
+    throw std::invalid_argument(fmt::format("spgemm: {} columns times {} rows", a.cols, b.rows));
   CsrMatrix c;
   c.rows = a.rows;
   c.cols = b.cols;

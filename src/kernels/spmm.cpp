@@ -8,6 +8,7 @@
 
 #if HWY_ONCE
 #include "base/parallel.h"
+#include "kernels/require_size.h"
 
 namespace filigree {
 
@@ -17,6 +18,8 @@ HWY_EXPORT(AppendPanelRows);
 HWY_EXPORT(AddPanelRows);
 
 void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y) {
+  require_size("spmm", "x", x.size(), w.cols * batch);
+  require_size("spmm", "y", y.size(), w.rows * batch);
   parallel_for(w.rows, 64, [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(SpmmRows)
     (w, x.data(), batch, y.data(), static_cast<Index>(first), static_cast<Index>(last));

@@ -5,14 +5,12 @@
 #include <span>
 
 #include "filigree/activation.h"
+#include "filigree/sparse.h"
 #include "kernels/packed.h"
-#include "sparse/csr.h"
 
 namespace filigree {
 
-// y = w x. x is cols × batch, y is rows × batch, both neuron-major (x[neuron * batch + b]). Each sum adds the
-// products in the order of the columns, starting from zero.
-void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y);
+// What spmm() of filigree/sparse.h means.
 void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y);
 
 // What follows the product, per output: z = scale · sum + bias, and relu where that is the activation. Of

@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-#include "sparse/csc.h"
+#include "filigree/sparse.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace filigree::HWY_NAMESPACE {

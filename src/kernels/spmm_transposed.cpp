@@ -9,17 +9,18 @@
 #include "kernels/spmm_transposed-inl.h"
 
 #if HWY_ONCE
-#include <cassert>
-
 #include "base/parallel.h"
 #include "kernels/grain.h"
+#include "kernels/require_size.h"
 
 namespace filigree {
 
 HWY_EXPORT(spmm_transposed_columns);
 
 void spmm_transposed(const CscView& a, std::span<const float> x, std::size_t batch, std::span<float> y) {
-  assert(batch >= 1 && x.size() == a.rows * batch && y.size() == a.cols * batch);
+  require_size("spmm_transposed", "x", x.size(), a.rows * batch);
+  require_size("spmm_transposed", "y", y.size(), a.cols * batch);
+  if (batch == 0) return;
   const std::size_t outputs = a.cols;
   const std::size_t work = (outputs + a.row.size()) * batch;
   parallel_for(outputs, task_items(outputs, work), [&](std::size_t first, std::size_t last) {

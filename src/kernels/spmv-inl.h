@@ -9,7 +9,7 @@
 
 #include <hwy/highway.h>
 
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace filigree::HWY_NAMESPACE {

@@ -9,17 +9,17 @@
 #include "kernels/spmv-inl.h"
 
 #if HWY_ONCE
-#include <cassert>
-
 #include "base/parallel.h"
 #include "kernels/grain.h"
+#include "kernels/require_size.h"
 
 namespace filigree {
 
 HWY_EXPORT(spmv_rows);
 
 void spmv(const CsrView& a, std::span<const float> x, std::span<float> y) {
-  assert(x.size() == static_cast<std::size_t>(a.cols) && y.size() == static_cast<std::size_t>(a.rows));
+  require_size("spmv", "x", x.size(), a.cols);
+  require_size("spmv", "y", y.size(), a.rows);
   const std::size_t rows = a.rows;
   parallel_for(rows, task_items(rows, rows + a.column.size()), [&](std::size_t first, std::size_t last) {
     HWY_DYNAMIC_DISPATCH(spmv_rows)

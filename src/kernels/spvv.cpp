@@ -2,12 +2,12 @@
 // spVV: four running sums against a dense vector, a merge against a sparse one.
 #include "kernels/spvv.h"
 
-#include <cassert>
+#include "kernels/require_size.h"
 
 namespace filigree {
 
 float spvv(const SparseVectorView& a, std::span<const float> x) {
-  assert(a.index.size() == a.value.size());
+  require_size("spvv", "a.value", a.value.size(), a.index.size());
   float sum[4] = {};  // four chains: one would wait for each addition to finish
   const std::size_t length = a.index.size();
   std::size_t e = 0;
@@ -19,7 +19,8 @@ float spvv(const SparseVectorView& a, std::span<const float> x) {
 }
 
 float spvv(const SparseVectorView& a, const SparseVectorView& b) {
-  assert(a.index.size() == a.value.size() && b.index.size() == b.value.size());
+  require_size("spvv", "a.value", a.value.size(), a.index.size());
+  require_size("spvv", "b.value", b.value.size(), b.index.size());
   float sum = 0;
   std::size_t i = 0;
   std::size_t j = 0;

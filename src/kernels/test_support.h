@@ -13,7 +13,7 @@
 
 #include "base/random.h"
 #include "base/test_threads.h"
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 namespace filigree {
 

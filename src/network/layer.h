@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "filigree/activation.h"
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 namespace filigree {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BSR: validation and conversion, one block row at a time.
-#include "sparse/bsr.h"
+#include "filigree/sparse.h"
 
 #include <algorithm>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // COO: validation, and conversion to CSR by two stable counting sorts.
-#include "sparse/coo.h"
+#include "filigree/sparse.h"
 
 #include <numeric>
 

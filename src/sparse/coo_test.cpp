@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of COO: order, duplicates, errors and the way to CSR and back.
-#include "sparse/coo.h"
+#include "filigree/sparse.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSC: the CSR of the transposed matrix, with the words exchanged.
-#include "sparse/csc.h"
+#include "filigree/sparse.h"
 
 #include <utility>
 

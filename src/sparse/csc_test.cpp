@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of CSC: validation and the way to CSR and back.
-#include "sparse/csc.h"
+#include "filigree/sparse.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CSR: validation, full matrices, and transposition by counting.
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 #include <numeric>
 

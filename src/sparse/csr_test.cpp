@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of CSR validation and transposition.
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 #include <gtest/gtest.h>
 

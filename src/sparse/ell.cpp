@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELL: validation and conversion.
-#include "sparse/ell.h"
+#include "filigree/sparse.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of ELL: padding, validation and the way to CSR and back.
-#include "sparse/ell.h"
+#include "filigree/sparse.h"
 
 #include <gtest/gtest.h>
 

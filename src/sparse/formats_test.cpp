@@ -5,11 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "sparse/bsr.h"
-#include "sparse/coo.h"
-#include "sparse/csc.h"
-#include "sparse/ell.h"
-#include "sparse/lil.h"
+#include "filigree/sparse.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LIL: element access, validation and conversion.
-#include "sparse/lil.h"
+#include "filigree/sparse.h"
 
 #include <algorithm>
 #include <cassert>

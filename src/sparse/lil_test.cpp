@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of LIL: changes one by one against a map, validation and the way to CSR and back.
-#include "sparse/lil.h"
+#include "filigree/sparse.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "filigree/sparse.h"
 #include "filigree/vocabulary.h"
-#include "sparse/csr.h"
 
 namespace filigree {
 

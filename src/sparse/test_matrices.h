@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <ostream>
 
-#include "sparse/csr.h"
+#include "filigree/sparse.h"
 
 namespace filigree {
 
