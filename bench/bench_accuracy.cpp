@@ -12,6 +12,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr double kDense = -1;

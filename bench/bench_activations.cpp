@@ -13,6 +13,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr std::size_t kLanes = kPanelRows;

@@ -15,6 +15,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 struct Timed {

@@ -15,6 +15,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr Index kRows[] = {1, 32, 512};

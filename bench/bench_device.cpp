@@ -12,6 +12,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr double kLaunch = 3e-6;  // seconds from one launch to the next in a stream

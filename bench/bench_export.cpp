@@ -24,6 +24,8 @@ extern char** environ;
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 using Predict = void (*)(const float*, float*);

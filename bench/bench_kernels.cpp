@@ -19,6 +19,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 // `fan_in` distinct inputs per output, at random; weights random, or all the same.

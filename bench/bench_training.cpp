@@ -23,6 +23,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr Index kBatch = 512;

@@ -7,7 +7,7 @@
 #include "kernels/gemm.h"
 #include "peers.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 DenseGemm::DenseGemm(Index n, int threads) : n_(n), threads_(threads) {
   const auto size = static_cast<std::size_t>(n) * n;
@@ -35,4 +35,4 @@ double DenseGemm::fma_rate() {
   return static_cast<double>(n_) * n_ * n_ / seconds;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

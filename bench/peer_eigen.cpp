@@ -5,7 +5,7 @@
 
 #include "peers.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -69,4 +69,4 @@ std::unique_ptr<ChallengePeer> make_eigen_peer(const LayerSource& network, const
   return std::make_unique<EigenPeer>(network, inputs);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

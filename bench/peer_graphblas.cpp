@@ -18,7 +18,7 @@ extern "C" {
 #include "base/error.h"
 #include "peers.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, c
   return std::make_unique<GraphBlasPeer>(network, inputs, threads);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "network/layer_source.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A peer holds the network and the inputs in its own format; run() goes from there to the categories.
 class ChallengePeer {
@@ -43,4 +43,4 @@ class DenseGemm {
   Buffer<float> a_, b_, c_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,12 +5,12 @@
 
 namespace {
 
-constexpr filigree::Peers kPeers = {
+constexpr filigree::internal::Peers kPeers = {
 #ifdef FILIGREE_HAS_GRAPHBLAS
-    .graphblas = &filigree::make_graphblas_peer,
+    .graphblas = &filigree::internal::make_graphblas_peer,
 #endif
 #ifdef FILIGREE_HAS_EIGEN
-    .eigen = &filigree::make_eigen_peer,
+    .eigen = &filigree::internal::make_eigen_peer,
 #endif
 };
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 class Workplace {
  public:
@@ -31,4 +31,4 @@ class Workplace {
   std::filesystem::path path_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

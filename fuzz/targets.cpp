@@ -19,6 +19,8 @@
 #include "train/state.h"
 
 namespace filigree::fuzz {
+
+using namespace internal;
 namespace {
 
 void require(bool condition, const char* promise) {

@@ -8,7 +8,7 @@
 
 #include "device/device_memory.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 enum class Mistake { none, after_staging, before_restaging, out_of_bounds };
@@ -49,15 +49,15 @@ int run() {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal
 
 int main(int count, char** arguments) {
-  using filigree::Mistake;
+  using filigree::internal::Mistake;
   const std::string mistake = count == 2 ? arguments[1] : "";
-  if (mistake == "none") return filigree::run<Mistake::none>();
-  if (mistake == "after-staging") return filigree::run<Mistake::after_staging>();
-  if (mistake == "before-restaging") return filigree::run<Mistake::before_restaging>();
-  if (mistake == "out-of-bounds") return filigree::run<Mistake::out_of_bounds>();
+  if (mistake == "none") return filigree::internal::run<Mistake::none>();
+  if (mistake == "after-staging") return filigree::internal::run<Mistake::after_staging>();
+  if (mistake == "before-restaging") return filigree::internal::run<Mistake::before_restaging>();
+  if (mistake == "out-of-bounds") return filigree::internal::run<Mistake::out_of_bounds>();
   std::puts("which mistake?");
   return EXIT_SUCCESS;  // the tests want a failure
 }

@@ -66,6 +66,14 @@ check() {
       fi
     done < <(sed -nE 's/^#include "([^"]+)".*/\1/p' "$file")
   done
+  # Private headers keep their names in filigree::internal; what they define of public classes is filigree's own.
+  for file in $(find "$root/src" "$root/bench" -name '*.h' 2> /dev/null | sort); do
+    if awk '/^namespace filigree \{$/ { ours = 1; next } /^}/ && ours && /namespace filigree$/ { ours = 0 }
+            ours && /^[A-Za-z\[]/ && !/^struct [A-Za-z]+::[A-Za-z]+/ { found = 1 } END { exit !found }' "$file"; then
+      echo "${file#"$root"/}: private names belong in namespace filigree::internal"
+      failures=1
+    fi
+  done
   for file in $(find "$root/cli" -name '*.h' -o -name '*.cpp' | sort); do
     if sed -nE 's/^#include "([^"]+)".*/\1/p' "$file" | grep -vE '^(cli|filigree)/'; then
       echo "${file#"$root"/}: the command line includes the public API only"
@@ -105,6 +113,7 @@ if [ "${1:-}" = --self-test ]; then
   breach src/kernels/api.h '#include "filigree/challenge.h"'
   breach cli/inside.cpp '#include "kernels/spmm.h"'
   breach include/filigree/leak.h '#include <fmt/format.h>'
+  breach src/base/names.h $'namespace filigree {\nvoid f();\n}  // namespace filigree'
   mkdir "$work/docs"
   breach docs/ARCHITECTURE.md 'see `kernels/gone.cpp`'
   exit 0

@@ -20,7 +20,7 @@
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // One input row with these values.
@@ -412,4 +412,4 @@ TEST(Plan, RunsOnManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

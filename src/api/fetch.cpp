@@ -6,6 +6,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 FetchResult fetch(const std::string& name, const FetchOptions& options, const Observer& observer) {
   using Fetch = FetchResult(const std::string&, const FetchOptions&, const Observer&);
   const auto fetch_data_set = reinterpret_cast<Fetch*>(const_cast<void*>(load_plugin("fetch")));

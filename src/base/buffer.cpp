@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace filigree::detail {
+namespace filigree::internal::detail {
 
 namespace {
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -25,4 +25,4 @@ void free_aligned(void* memory) noexcept {
   std::free(memory);
 }
 
-}  // namespace filigree::detail
+}  // namespace filigree::internal::detail

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr std::size_t kAlignment = 128;  // one pair of cache lines; any SIMD width divides it
 
@@ -64,4 +64,4 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

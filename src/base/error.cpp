@@ -3,10 +3,10 @@
 
 #include <system_error>
 
-namespace filigree {
+namespace filigree::internal {
 
 std::string system_message(int error_number) {
   return std::generic_category().message(error_number);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 template <typename... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
@@ -24,4 +24,4 @@ template <typename... Args>
 // The text of a system error such as ENOSPC.
 std::string system_message(int error_number);
 
-}  // namespace filigree
+}  // namespace filigree::internal

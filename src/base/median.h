@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace filigree {
+namespace filigree::internal {
 
 // Of one value at least; of an even number, the mean of the two in the middle.
 inline double median(std::vector<double> values) {
@@ -14,4 +14,4 @@ inline double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -23,8 +23,7 @@
 
 #include "base/error.h"
 #include "base/session.h"
-
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -236,6 +235,12 @@ const std::shared_ptr<const Session::State>& usual_session() {
 
 }  // namespace
 
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
+
 Session::State::State(int count) : threads(checked(count)) {
   Sessions& sessions = Sessions::instance();
   const std::lock_guard lock(sessions.mutex);
@@ -252,9 +257,17 @@ std::shared_ptr<ThreadPool> Session::State::pool() const {
   return Sessions::instance().pool_of(*this);
 }
 
+}  // namespace filigree
+
+namespace filigree::internal {
+
 const Session::State& current_session() {
   return current != nullptr ? *current : *usual_session();
 }
+
+}  // namespace filigree::internal
+
+namespace filigree {
 
 Session::Session() : state_(usual_session()) {}
 
@@ -276,6 +289,10 @@ Session::Use::Use(const Session& session)
 Session::Use::~Use() {
   filigree::current = static_cast<const State*>(before_);
 }
+
+}  // namespace filigree
+
+namespace filigree::internal {
 
 int threads() {
   return current_session().threads;
@@ -302,4 +319,4 @@ void parallel_workers(std::size_t most, const std::function<void(int)>& body) {
   });
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

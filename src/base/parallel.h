@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace filigree {
+namespace filigree::internal {
 
 int threads();  // of the calling thread's session
 
@@ -21,4 +21,4 @@ void parallel_workers(const std::function<void(int)>& body);
 // The same for at most `most` workers, where there is work, or room, for no more; one is the calling thread.
 void parallel_workers(std::size_t most, const std::function<void(int)>& body);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(ParallelFor, VisitsEveryItemOnce) {
@@ -182,4 +182,4 @@ TEST(Session, RefusesThreadsThatNoMachineHas) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

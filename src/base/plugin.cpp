@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string plugin_places() {
   return text;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

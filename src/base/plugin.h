@@ -7,7 +7,7 @@
 
 #include "filigree/version.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What plug-in `name` (filigree-NAME.so) offers; null if there is no such file where plugin_places says.
 // Throws Error if it is there but cannot be loaded, or is of another version. A plug-in stays loaded.
@@ -17,7 +17,7 @@ const void* load_plugin(const std::string& name);
 // names, or those beside the program or library.
 std::string plugin_places();
 
-}  // namespace filigree
+}  // namespace filigree::internal
 
 // Once in a plug-in: what it offers is a pointer that both sides know the type of.
 #define FILIGREE_PLUGIN(offer)                                                              \

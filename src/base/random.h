@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace filigree {
+namespace filigree::internal {
 
 // One step of splitmix64: turns any integer into a well-mixed one.
 constexpr std::uint64_t mix64(std::uint64_t x) {
@@ -62,4 +62,4 @@ class Random {
   std::uint64_t state_[4];
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

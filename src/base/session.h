@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "filigree/session.h"
-
-namespace filigree {
+namespace filigree::internal {
 
 class ThreadPool;
+struct Sessions;
+
+}  // namespace filigree::internal
+
+namespace filigree {
 
 struct Session::State : std::enable_shared_from_this<Session::State> {
   explicit State(int threads);  // 0: every core the process may use
@@ -19,18 +23,22 @@ struct Session::State : std::enable_shared_from_this<Session::State> {
   State& operator=(const State&) = delete;
 
   // Started when first asked for. Throws Error if that cannot be.
-  std::shared_ptr<ThreadPool> pool() const;
+  std::shared_ptr<internal::ThreadPool> pool() const;
 
   const int threads;
   std::vector<int> devices = {};  // CUDA devices; empty: the CPU
   std::string remark = {};
 
  private:
-  friend struct Sessions;
-  mutable std::shared_ptr<ThreadPool> pool_;
+  friend struct internal::Sessions;
+  mutable std::shared_ptr<internal::ThreadPool> pool_;
 };
+
+}  // namespace filigree
+
+namespace filigree::internal {
 
 // Of the calling thread.
 const Session::State& current_session();
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,8 +8,9 @@
 #include <fstream>
 
 #include "filigree/version.h"
-
 namespace filigree {
+
+using namespace internal;
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -20,6 +21,10 @@ std::string processor_name() {
   }
   return "unknown processor";
 }
+
+}  // namespace filigree
+
+namespace filigree::internal {
 
 std::uint64_t peak_memory_bytes() {
   rusage usage{};
@@ -38,6 +43,10 @@ std::uint64_t memory_limit_or_usual(std::uint64_t limit) {
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+}  // namespace filigree::internal
+
+namespace filigree {
 
 std::string version() {
   return FILIGREE_VERSION;

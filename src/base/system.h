@@ -7,7 +7,7 @@
 
 #include "filigree/runtime.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 std::uint64_t peak_memory_bytes();      // largest resident size of this process so far
 std::uint64_t physical_memory_bytes();  // of the machine
@@ -16,4 +16,4 @@ double seconds_now();                   // a steady clock, for differences
 // A limit that was given, or if it is 0 the usual one: three quarters of the machine's memory.
 std::uint64_t memory_limit_or_usual(std::uint64_t limit);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "filigree/session.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What the calling thread begins from here on uses so many threads; 0: as many as ever.
 inline void set_threads(int threads) {
@@ -20,4 +20,4 @@ inline void set_threads(int threads) {
   if (threads != 0) here = std::make_unique<Here>(threads);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,8 +11,7 @@
 #include "base/parallel.h"
 #include "filigree/sparse.h"
 #include "kernels/grain.h"
-
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -240,6 +239,12 @@ PassResult merge_alike_inputs(const Network& network) {
   layers.front() = std::make_shared<const Layer>(std::move(fewer));
   return {Network(parts.with(std::move(layers), network.describe())), std::move(report)};
 }
+
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
 
 CompileResult compile_network(const Network& network, const Observer& observer) {
   Compiled compiled = compile_exactly(network, observer);

@@ -10,7 +10,7 @@
 #include "filigree/plan.h"
 #include "network/network.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What the executor may rely on about a layer of the original network.
 struct LayerFacts {
@@ -55,4 +55,4 @@ PassResult drop_unread_neurons(const Network& network);
 // Pass 4: inputs that every reader treats alike (same weight everywhere) are added up before the first layer.
 PassResult merge_alike_inputs(const Network& network);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -13,7 +13,7 @@
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 Layer make_layer(CsrMatrix weights, std::vector<float> bias, float cap = kNoCap) {
@@ -243,4 +243,4 @@ TEST(Facts, KnowWhenSaturationStays) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -70,4 +70,4 @@ Network expanded(const Network& network) {
   return Network(parts.with(std::move(layers), network.describe()));
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,10 +4,10 @@
 
 #include "network/network.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Computes the same from the outer inputs to the outer outputs. Inputs that are not read have no connections;
 // outputs that are constant have a bias alone. A network without maps stays as it is.
 Network expanded(const Network& network);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::vector<Layer> random_layers(std::uint64_t seed, Activation last) {
@@ -81,4 +81,4 @@ TEST(ExportCpp, RefusesWhatNoCompilerWouldTake) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,6 +15,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 // Words of C++ and functions of <cmath> that someone might think of.

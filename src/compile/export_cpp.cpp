@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "compile/expand.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -315,4 +315,4 @@ ExportedCode export_cpp(const Network& network, const std::string& name, const s
   return result;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

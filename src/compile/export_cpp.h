@@ -7,7 +7,7 @@
 
 #include "network/network.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // How a layer is written.
 enum class CodeForm {
@@ -28,4 +28,4 @@ struct ExportedCode {
 ExportedCode export_cpp(const Network& network, const std::string& name, const std::string& source_name,
                         const std::string& description);
 
-}  // namespace filigree
+}  // namespace filigree::internal

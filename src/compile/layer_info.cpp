@@ -7,6 +7,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 LayerInfo layer_info(const Network& network, Index l) {
   const LayerView view = network.layer(l);
   const LayerPointer kept = network.parts().layers->layer(l);

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <unordered_map>
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -151,4 +151,4 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
   return merged;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

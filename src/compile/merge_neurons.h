@@ -6,7 +6,7 @@
 
 #include "network/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Rows of a layer that are the same in every respect: connections, weights and bias.
 struct DistinctRows {
@@ -42,4 +42,4 @@ class MergeSweep {
   bool biases_changed_ = false;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "kernels/grain.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 PlanLayer make_plan_layer(const Layer& layer, const LayerFacts& facts, const PackOptions& options) {
   PlanLayer plan;
@@ -98,4 +98,4 @@ std::unique_ptr<ResidentPlan> plan_compiled(std::vector<LayerPointer> layers,
   return std::make_unique<ResidentPlan>(std::move(packed));
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

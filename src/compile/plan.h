@@ -8,7 +8,7 @@
 #include "compile/compile.h"
 #include "kernels/packed.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct PlanLayer {
   PackedMatrix weights;
@@ -82,4 +82,4 @@ std::unique_ptr<ResidentPlan> plan_compiled(std::vector<LayerPointer> layers,
 PlanLayer make_ordered_layer(const Layer& layer, const DistinctRows& distinct, const DistinctRows* before,
                              const LayerFacts& facts);
 
-}  // namespace filigree
+}  // namespace filigree::internal

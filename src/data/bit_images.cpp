@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -52,4 +52,4 @@ InputRows rows_of(const BitImages& images) {
   return rows;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

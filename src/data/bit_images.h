@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // `count` square images, all pixels off. Pixel k = image column * side + image row is bit k mod 32 of
 // the image's word k / 32. Different images share no word, so threads may fill them at once.
@@ -34,4 +34,4 @@ class BitImages {
 // One binary row an image: the pixels that are on, ascending.
 InputRows rows_of(const BitImages& images);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -24,7 +24,7 @@
 #include "data/stretch_rows.h"
 #include "data/watched_loop.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -187,4 +187,4 @@ InputRows challenge_images(std::span<const std::uint8_t> pixels, Index count, In
   return rows_of(bits);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

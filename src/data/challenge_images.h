@@ -8,7 +8,7 @@
 #include "filigree/vocabulary.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr Index kMnistSide = 28;
 
@@ -22,4 +22,4 @@ inline constexpr Index kMnistSide = 28;
 InputRows challenge_images(std::span<const std::uint8_t> pixels, Index count, Index side, Index keep,
                            const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -18,7 +18,7 @@
 #include "base/random.h"
 #include "base/test_threads.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Complex = std::complex<double>;
@@ -195,4 +195,4 @@ TEST_P(OfficialImages, AreReproducedBitForBit) {
 INSTANTIATE_TEST_SUITE_P(Sides, OfficialImages, testing::Values(32, 64));
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

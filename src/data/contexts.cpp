@@ -7,7 +7,7 @@
 #include "data/dataset_sources.h"
 #include "data/watched_loop.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -73,4 +73,4 @@ Dataset load_contexts(Names train_rows, const DataOptions& options, const Observ
           draw(rows / 5, meanings, test_seed, observer)};
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,6 +9,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr Index kMostClasses = 65536;

@@ -8,7 +8,7 @@
 namespace filigree {
 
 struct Data::Impl {
-  Dataset dataset;
+  internal::Dataset dataset;
   DataOptions options = {};  // where it came from, for a run's config.toml
 };
 

@@ -15,7 +15,7 @@
 #include "data/dataset_sources.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 struct Scheme {
@@ -118,4 +118,4 @@ Dataset load_dataset(const DataOptions& options, const Observer& observer) {
   return set;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

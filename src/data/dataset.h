@@ -11,7 +11,7 @@
 #include "filigree/options.h"
 #include "filigree/scaling.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The rows of one part. Exactly one of `bytes`, `floats` and the sparse arrays holds the features.
 struct DataRows {
@@ -54,4 +54,4 @@ std::string absolute_source(const std::string& source);
 //   unit: zeros stay zeros, the largest magnitude is 1 (bytes: 255 is), one scale per column
 InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 
 #include "data/dataset.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 using Names = std::span<const std::string>;
 
@@ -31,4 +31,4 @@ DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer)
 Dataset load_csv(Names files, const DataOptions& options, const Observer& observer);
 Dataset load_libsvm(Names files, const DataOptions& options, const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -22,7 +22,7 @@
 #include "io/idx.h"
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Indices = std::vector<Index>;
@@ -681,4 +681,4 @@ TEST_F(RealData, HiggsComesWithAllItsRows) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

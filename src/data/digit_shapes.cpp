@@ -6,7 +6,7 @@
 #include <cassert>
 #include <cstddef>
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -123,4 +123,4 @@ std::span<const DigitShape> digit_shapes(int digit) {
   return kDigits[digit];
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 
 #include <span>
 
-namespace filigree {
+namespace filigree::internal {
 
 // x to the right, y down; a digit is 1 high and centred at the origin.
 struct PenPoint {
@@ -19,4 +19,4 @@ using DigitShape = std::span<const PenStroke>;  // the strokes of one way to wri
 // The ways to write `digit` (0 … 9), at least two; one listed twice is twice as common.
 std::span<const DigitShape> digit_shapes(int digit);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -17,7 +17,7 @@
 #include "data/digit_shapes.h"
 #include "data/watched_loop.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -234,4 +234,4 @@ InputRows digit_images(Index count, Index side, std::uint64_t seed, const Observ
   return rows_of(bits);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "filigree/vocabulary.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Which digit, 0 … 9, image number `image` of the set `seed` shows.
 std::uint8_t digit_label(std::uint64_t seed, Index image);
@@ -21,4 +21,4 @@ void draw_digit(std::uint64_t seed, Index image, Index side, std::span<float> gr
 // column * side + row of an image is the row's column, as in challenge_images. side is 8 … 256.
 InputRows digit_images(Index count, Index side, std::uint64_t seed, const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

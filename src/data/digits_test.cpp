@@ -12,7 +12,7 @@
 #include "base/parallel.h"
 #include "base/test_threads.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::vector<std::uint16_t> all_columns(const InputRows& rows) {
@@ -150,4 +150,4 @@ TEST(Digits, StopWhenAsked) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

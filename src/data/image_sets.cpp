@@ -15,7 +15,7 @@
 #include "io/idx.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::uint64_t kDigitsStream = 0x646967697473;  // "digits"
@@ -158,4 +158,4 @@ Dataset load_digits(Names train_rows, const DataOptions& options, const Observer
           drawn_digits(rows / 5, test_seed, observer)};
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "data/stretch_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 StretchedRows stretch_rows(std::span<const std::uint8_t>, std::size_t, std::size_t, const Observer&) {
   fail(
@@ -12,4 +12,4 @@ StretchedRows stretch_rows(std::span<const std::uint8_t>, std::size_t, std::size
       "drawn digits");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

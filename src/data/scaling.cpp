@@ -7,7 +7,7 @@
 
 #include "data/dataset.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // 1 for a constant, and for what varies so little that a float cannot hold the scale.
@@ -79,4 +79,4 @@ InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const I
   return data.bytes.empty() ? of_floats(data, rows) : of_bytes(data, rows);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

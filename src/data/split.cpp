@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::uint64_t kSplitStream = 0x73706c6974;  // "split": far from the small numbers others use
@@ -105,4 +105,4 @@ DataRows take_rows(const DataRows& from, std::span<const Index> rows) {
   return taken;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

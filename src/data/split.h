@@ -8,7 +8,7 @@
 
 #include "data/dataset.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Ascending row numbers that together are all rows.
 struct Split {
@@ -27,4 +27,4 @@ void draw_parts(const DataRows& rows, const DataOptions& options, Dataset& set);
 // The given rows in the given order, with their labels.
 DataRows take_rows(const DataRows& from, std::span<const Index> rows);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -18,7 +18,7 @@
 #include "base/parallel.h"
 #include "data/watched_loop.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -149,4 +149,4 @@ StretchedRows stretch_rows(std::span<const std::uint8_t> pixels, std::size_t cou
   return rows;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

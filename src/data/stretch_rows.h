@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr std::size_t kPictureRows = 28;  // of MNIST's images, which are squares
 
@@ -25,4 +25,4 @@ struct StretchedRows {
 StretchedRows stretch_rows(std::span<const std::uint8_t> pixels, std::size_t count, std::size_t side,
                            const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

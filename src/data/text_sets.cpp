@@ -11,7 +11,7 @@
 #include "io/libsvm.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kMostClasses = 65536;
@@ -143,4 +143,4 @@ Dataset load_libsvm(Names files, const DataOptions& options, const Observer& obs
   return assemble(files, train, &test, options);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

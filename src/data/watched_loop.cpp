@@ -6,7 +6,7 @@
 
 #include "base/parallel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void watched_loop(const Observer& observer, std::string_view stage, std::size_t count, std::size_t batch,
                   std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body) {
@@ -18,4 +18,4 @@ void watched_loop(const Observer& observer, std::string_view stage, std::size_t 
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

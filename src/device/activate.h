@@ -7,7 +7,7 @@
 #include "device/cuda.h"
 #include "filigree/activation.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 __device__ __forceinline__ float device_activation(const ActivationFunction& function, float z) {
   switch (function.kind) {
@@ -48,4 +48,4 @@ __device__ __forceinline__ float device_derivative(const ActivationFunction& fun
   return 1;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 
 #include "device/cuda.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 class AllReduce {
  public:
@@ -24,4 +24,4 @@ class AllReduce {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

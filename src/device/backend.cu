@@ -6,7 +6,7 @@
 #include "device/panel_run.h"
 #include "device/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -65,4 +65,4 @@ const DeviceBackend* cuda_backend() {
   return &backend;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

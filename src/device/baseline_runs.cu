@@ -9,7 +9,7 @@
 #include "device/library_products.h"
 #include "device/tiled_kernel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -253,4 +253,4 @@ std::uint64_t tiled_run_bytes(const RunShape& shape) {
          (sizeof(int) + sizeof(float)) * widest * shape.rows + LayerFeed::bytes(shape, FeedForm::wide_inputs);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,7 +5,7 @@
 
 #include "device/device.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The engine is spgemm or spgemm_kept. Throws Error if the device has too little memory.
 std::unique_ptr<DeviceRun> start_spgemm_run(int device, const RunShape& shape,
@@ -17,4 +17,4 @@ std::unique_ptr<DeviceRun> start_tiled_run(int device, const RunShape& shape, co
                                            const SparseInputs& inputs);
 std::uint64_t tiled_run_bytes(const RunShape& shape);
 
-}  // namespace filigree
+}  // namespace filigree::internal

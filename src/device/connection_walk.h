@@ -6,7 +6,7 @@
 
 #include "device/cuda.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What a block does: kThreads threads take kThreads * kRows rows or samples through kOutputs outputs.
 template <unsigned kThreadsOf, unsigned kRowsOf, unsigned kOutputsOf>
@@ -95,4 +95,4 @@ __device__ __forceinline__ void walk_connections(const DevicePattern& w, const f
   finish_until(end);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

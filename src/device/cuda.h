@@ -16,7 +16,7 @@
 // An array that the threads of a block share. What it holds at first is anything.
 #define FILIGREE_SHARED(type, name, count) __shared__ type name[count]
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr unsigned kBlockThreads = 128;  // where nothing else is asked for
 
@@ -31,12 +31,12 @@ void launch(const LaunchShape& shape, void (*kernel)(Parameters...), Arguments..
   kernel<<<shape.grid, shape.block, 0, shape.stream>>>(static_cast<Parameters>(arguments)...);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 
 #endif
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr unsigned kFullWarp = 0xffffffffu;  // all 32 threads of a warp take part
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,4 +3,4 @@
 #include "base/plugin.h"
 #include "device/device.h"
 
-FILIGREE_PLUGIN(filigree::cuda_backend())
+FILIGREE_PLUGIN(filigree::internal::cuda_backend())

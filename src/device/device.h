@@ -11,7 +11,7 @@
 #include "device/device_training.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct DeviceFacts {
   std::string name;
@@ -110,4 +110,4 @@ class DeviceBackend {
 // Null if this program was built without CUDA.
 const DeviceBackend* cuda_backend();
 
-}  // namespace filigree
+}  // namespace filigree::internal

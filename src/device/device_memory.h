@@ -10,7 +10,7 @@
 #include "device/cuda.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Throws Error that says what was tried. (fmt 9, which makes messages elsewhere, is more than nvcc 13
 // compiles.)
@@ -142,4 +142,4 @@ class DeviceArray : public CudaArray<T, allocate_on_device, cudaFree> {
   }
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

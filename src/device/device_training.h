@@ -11,7 +11,7 @@
 #include "filigree/vocabulary.h"
 #include "kernels/descent.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct TrainingShape {
   unsigned batch = 0;           // most samples of a step
@@ -106,4 +106,4 @@ class DeviceTraining {
                                                         std::span<const std::uint32_t> outputs) = 0;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "device/cuda.h"
 #include "device/device_memory.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 class Emulation : public testing::Test {
@@ -188,4 +188,4 @@ TEST_F(Emulation, MemoryIsUnsetAndFreedOnce) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,7 +3,7 @@
 
 #include "device/activate.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -73,4 +73,4 @@ void EntryKernels<kThreads>::fill(const DeviceEntryRows& from, unsigned count, f
 template struct EntryKernels<32>;
 template struct EntryKernels<128>;
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 
 #include "device/layer_kernel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct DeviceEntryRows {
   const int* begin = nullptr;  // rows + 1
@@ -28,4 +28,4 @@ struct EntryKernels {
 extern template struct EntryKernels<32>;
 extern template struct EntryKernels<128>;
 
-}  // namespace filigree
+}  // namespace filigree::internal

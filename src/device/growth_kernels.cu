@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -132,4 +132,4 @@ void GrowthKernels<kThreads>::collect_gradients(const GrowthSearch& search, unsi
 template struct GrowthKernels<32>;
 template struct GrowthKernels<128>;
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 #include "device/connection_walk.h"
 #include "device/device_training.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The gradients at (row, column) = the sum over samples of a[row] b[column], for all rows and columns, or for
 // those listed, at places that `taken` does not hold.
@@ -37,4 +37,4 @@ struct GrowthKernels {
 extern template struct GrowthKernels<32>;
 extern template struct GrowthKernels<128>;
 
-}  // namespace filigree
+}  // namespace filigree::internal

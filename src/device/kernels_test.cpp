@@ -17,7 +17,7 @@
 #include "filigree/sparse.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 struct LayerCase {
@@ -256,4 +256,4 @@ TEST(EntryKernels, AgreeWithPlainLoops) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

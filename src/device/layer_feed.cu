@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace filigree {
+namespace filigree::internal {
 
 LayerFeed::Slot::Slot(const RunShape& shape, FeedForm form)
     : begin(shape.widest + std::size_t{1}),
@@ -82,4 +82,4 @@ void LayerFeed::used(cudaStream_t compute) {
   slots_[(sent_ + 1) % 2].used.record(compute);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

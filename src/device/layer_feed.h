@@ -5,7 +5,7 @@
 #include "device/device.h"
 #include "device/device_memory.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // How the connections of a layer are to arrive.
 enum class FeedForm {
@@ -65,4 +65,4 @@ class LayerFeed {
   unsigned sent_ = 0;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

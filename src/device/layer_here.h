@@ -9,7 +9,7 @@
 #include "device/device_training.h"
 #include "device/train_kernels.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Arrays on their way to the device, one after the other in memory that it copies from without a detour.
 class Staging {
@@ -102,4 +102,4 @@ struct RowsHere {
   }
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,7 +3,7 @@
 
 #include "device/activate.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -70,4 +70,4 @@ void finish_layer(const LayerEpilogue& epilogue, unsigned outputs, float* y, uns
 FILIGREE_LAYER(, 32);
 FILIGREE_LAYER(, 128);
 
-}  // namespace filigree
+}  // namespace filigree::internal

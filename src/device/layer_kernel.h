@@ -5,7 +5,7 @@
 #include "device/connection_walk.h"
 #include "filigree/activation.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What becomes of a sum.
 struct LayerEpilogue {
@@ -42,4 +42,4 @@ void finish_layer(const LayerEpilogue& epilogue, unsigned outputs, float* y, uns
 FILIGREE_LAYER(extern, 32);
 FILIGREE_LAYER(extern, 128);
 
-}  // namespace filigree
+}  // namespace filigree::internal

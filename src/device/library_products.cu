@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/library_products.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -111,4 +111,4 @@ void SparseTimesSparse::operator()(const DeviceCsr& left, const DeviceCsr& right
   check_cuda(cudaStreamSynchronize(stream_), "multiplying");  // before the descriptions go
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

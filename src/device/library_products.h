@@ -6,7 +6,7 @@
 
 #include "device/device_memory.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void check_cusparse(cusparseStatus_t status, const char* what);
 
@@ -62,4 +62,4 @@ class SparseTimesSparse {
   DeviceArray<std::byte> buffers_[2];
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "device/all_reduce.h"
 #include "device/device_memory.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -44,4 +44,4 @@ void AllReduce::add(std::span<float* const> data, std::size_t count, std::span<c
   check_nccl(ncclGroupEnd(), "ending a sum");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

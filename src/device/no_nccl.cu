@@ -3,7 +3,7 @@
 #include "device/all_reduce.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct AllReduce::Impl {};
 
@@ -18,4 +18,4 @@ AllReduce::~AllReduce() = default;
 
 void AllReduce::add(std::span<float* const>, std::size_t, std::span<const cudaStream_t>) {}
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "device/library_products.h"
 #include "device/row_kernels.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -266,4 +266,4 @@ std::unique_ptr<DeviceRun> start_panel_run(int device, const RunShape& shape, co
   throw Error("blocks of " + std::to_string(options.threads) + " threads, but they have 32 or 128");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

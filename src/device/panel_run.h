@@ -8,7 +8,7 @@
 
 #include "device/device.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Sparse entries, or inputs × rows values.
 using RunInputs = std::variant<SparseInputs, std::span<const float>>;
@@ -18,4 +18,4 @@ std::unique_ptr<DeviceRun> start_panel_run(int device, const RunShape& shape, co
                                            const RunInputs& inputs);
 std::uint64_t panel_run_bytes(const RunShape& shape, const DeviceRunOptions& options);
 
-}  // namespace filigree
+}  // namespace filigree::internal

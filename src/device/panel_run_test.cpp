@@ -15,7 +15,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 struct TestLayer {
@@ -349,4 +349,4 @@ TEST(PanelRun, KnowsItsMemory) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,10 +3,10 @@
 #include "base/plugin.h"
 #include "device/device.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 const DeviceBackend* cuda_backend() {
   return static_cast<const DeviceBackend*>(load_plugin("cuda"));
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -164,4 +164,4 @@ void compare_rows(const float* x, std::size_t stride, const unsigned* like, unsi
 FILIGREE_ROWS(, 32);
 FILIGREE_ROWS(, 128);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "device/cuda.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Entries of rows in device memory, see SparseInputs in device.h; null: no values, every row, every column to
 // the input of its number.
@@ -68,4 +68,4 @@ void compare_rows(const float* x, std::size_t stride, const unsigned* like, unsi
 FILIGREE_ROWS(extern, 32);
 FILIGREE_ROWS(extern, 128);
 
-}  // namespace filigree
+}  // namespace filigree::internal

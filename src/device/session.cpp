@@ -10,6 +10,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 std::vector<DeviceFacts> facts() {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace filigree::emulated {
+namespace filigree::internal::emulated {
 
 namespace {
 
@@ -325,10 +325,10 @@ void enqueue(cudaStream_t stream, std::function<void()> work) {
   known(stream)->add(std::move(work));
 }
 
-}  // namespace filigree::emulated
+}  // namespace filigree::internal::emulated
 
-using filigree::EmulatedFault;
-namespace emulated = filigree::emulated;
+using filigree::internal::EmulatedFault;
+namespace emulated = filigree::internal::emulated;
 
 // NOLINTBEGIN: CUDA's names.
 namespace {

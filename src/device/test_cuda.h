@@ -57,7 +57,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4
 };
 
-namespace filigree::emulated {
+namespace filigree::internal::emulated {
 class Stream;
 class Event;
 // A place in the source, for messages.
@@ -68,9 +68,9 @@ struct Where {
 constexpr Where here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
   return {file, line};
 }
-}  // namespace filigree::emulated
-using cudaStream_t = filigree::emulated::Stream*;
-using cudaEvent_t = filigree::emulated::Event*;
+}  // namespace filigree::internal::emulated
+using cudaStream_t = filigree::internal::emulated::Stream*;
+using cudaEvent_t = filigree::internal::emulated::Event*;
 
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
@@ -103,13 +103,13 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, 
 cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream);
 
 // Every thread of the block comes here before any goes on. All by the same call.
-#define __syncthreads() filigree::emulated::sync_block(filigree::emulated::here())
+#define __syncthreads() filigree::internal::emulated::sync_block(filigree::internal::emulated::here())
 // The same for the 32 threads of a warp; all of them must take part.
-#define __syncwarp() filigree::emulated::sync_warp(filigree::emulated::here())
+#define __syncwarp() filigree::internal::emulated::sync_warp(filigree::internal::emulated::here())
 
 // NOLINTEND
 
-namespace filigree {
+namespace filigree::internal {
 
 // What a GPU would leave undefined, or hang at.
 class EmulatedFault : public std::logic_error {
@@ -158,43 +158,44 @@ void launch(const LaunchShape& shape, void (*kernel)(Parameters...), Arguments..
   });
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 
-#define FILIGREE_SHARED(type, name, count)                          \
-  static filigree::emulated::SharedArray<type, (count)> name##_all; \
-  filigree::emulated::touch_shared();                               \
+#define FILIGREE_SHARED(type, name, count)                                    \
+  static filigree::internal::emulated::SharedArray<type, (count)> name##_all; \
+  filigree::internal::emulated::touch_shared();                               \
   type(&name)[count] = name##_all.values
 
 // NOLINTBEGIN: and these.
 template <typename T>
 T __shfl_sync(unsigned, T value, int from, int = 32,
-              filigree::emulated::Where where = filigree::emulated::here()) {
+              filigree::internal::emulated::Where where = filigree::internal::emulated::here()) {
   static_assert(sizeof(T) <= 8);
   std::uint64_t word = 0;
   std::memcpy(&word, &value, sizeof(T));
-  word = filigree::emulated::exchange(word, where)[from & 31];
+  word = filigree::internal::emulated::exchange(word, where)[from & 31];
   std::memcpy(&value, &word, sizeof(T));
   return value;
 }
 template <typename T>
 T __shfl_down_sync(unsigned mask, T value, unsigned by, int = 32,
-                   filigree::emulated::Where where = filigree::emulated::here()) {
-  const unsigned own = filigree::emulated::lane();
+                   filigree::internal::emulated::Where where = filigree::internal::emulated::here()) {
+  const unsigned own = filigree::internal::emulated::lane();
   return __shfl_sync(mask, value, static_cast<int>(own + by < 32 ? own + by : own), 32, where);
 }
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, int by, int = 32,
-                  filigree::emulated::Where where = filigree::emulated::here()) {
-  return __shfl_sync(mask, value, static_cast<int>(filigree::emulated::lane()) ^ by, 32, where);
+                  filigree::internal::emulated::Where where = filigree::internal::emulated::here()) {
+  return __shfl_sync(mask, value, static_cast<int>(filigree::internal::emulated::lane()) ^ by, 32, where);
 }
-inline unsigned __ballot_sync(unsigned, int vote,
-                              filigree::emulated::Where where = filigree::emulated::here()) {
-  const std::uint64_t* votes = filigree::emulated::exchange(vote != 0, where);
+inline unsigned __ballot_sync(
+    unsigned, int vote, filigree::internal::emulated::Where where = filigree::internal::emulated::here()) {
+  const std::uint64_t* votes = filigree::internal::emulated::exchange(vote != 0, where);
   unsigned bits = 0;
   for (unsigned i = 0; i < 32; ++i) bits |= static_cast<unsigned>(votes[i]) << i;
   return bits;
 }
-inline int __any_sync(unsigned mask, int vote, filigree::emulated::Where where = filigree::emulated::here()) {
+inline int __any_sync(unsigned mask, int vote,
+                      filigree::internal::emulated::Where where = filigree::internal::emulated::here()) {
   return __ballot_sync(mask, vote, where) != 0;
 }
 inline int __popc(unsigned bits) {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace filigree {
+namespace filigree::internal {
 
 // FILIGREE_EMULATED (see test_cuda.h) for as long as this lives.
 class EmulatedMachine {
@@ -24,4 +24,4 @@ inline bool full_tests() {
 #endif
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

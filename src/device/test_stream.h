@@ -6,7 +6,7 @@
 
 #include "device/device_memory.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct TestStream {
   TestStream() { cudaStreamCreate(&stream); }
@@ -32,4 +32,4 @@ std::vector<T> on_host(const DeviceArray<T>& array, cudaStream_t stream) {
   return host;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,7 +3,7 @@
 
 #include "device/device_memory.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -63,4 +63,4 @@ template void run_tiled_layer<8>(const float*, const unsigned*, unsigned, unsign
 template void run_tiled_layer<32>(const float*, const unsigned*, unsigned, unsigned, const float*,
                                   const float*, unsigned, float, float*, unsigned*, cudaStream_t);
 
-}  // namespace filigree
+}  // namespace filigree::internal

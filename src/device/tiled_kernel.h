@@ -5,7 +5,7 @@
 
 #include "device/cuda.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // y = min(max(x w + bias, 0), cap), row-major: x is rows × inputs, w inputs × outputs, y rows × outputs.
 // `count` holds how many numbers of each row of x are not zero, and `next_count` gets those of y. Rows
@@ -19,4 +19,4 @@ extern template void run_tiled_layer<8>(const float*, const unsigned*, unsigned,
 extern template void run_tiled_layer<32>(const float*, const unsigned*, unsigned, unsigned, const float*,
                                          const float*, unsigned, float, float*, unsigned*, cudaStream_t);
 
-}  // namespace filigree
+}  // namespace filigree::internal

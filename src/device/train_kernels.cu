@@ -6,7 +6,7 @@
 
 #include "device/activate.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -364,4 +364,4 @@ void TrainKernels<kThreads>::load_rows(const DeviceRows& data, unsigned features
 template struct TrainKernels<32>;
 template struct TrainKernels<128>;
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "filigree/options.h"
 #include "kernels/descent.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What happens to each sum before it is stored: nothing; what is below zero becomes zero; zero where the
 // gate, a panel like y, is not above zero.
@@ -98,4 +98,4 @@ struct TrainKernels {
 extern template struct TrainKernels<32>;
 extern template struct TrainKernels<128>;
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -17,7 +17,7 @@
 #include "sparse/pattern.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kStride = 512;  // of whole blocks of 32 and of 128 threads
@@ -424,4 +424,4 @@ TYPED_TEST(TrainKernelsTest, GrowthFindsTheLargestGradientsOfFreePlaces) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "device/layer_here.h"
 #include "device/train_kernels.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -514,4 +514,4 @@ std::unique_ptr<DeviceTraining> start_cuda_training(std::span<const int> devices
   return std::make_unique<CudaTraining<128>>(devices, shape);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

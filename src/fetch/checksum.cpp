@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "io/source.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
@@ -53,4 +53,4 @@ std::string checksum_of_contents(const std::filesystem::path& path, Hash hash, c
   return text;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

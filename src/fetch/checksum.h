@@ -8,7 +8,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 enum class Hash { md5, sha256 };
 
@@ -19,4 +19,4 @@ std::string name_of(Hash hash);
 // the end, so gzip's and zstd's own checks are made as well.
 std::string checksum_of_contents(const std::filesystem::path& path, Hash hash, const Observer& observer = {});
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "fetch/part_file.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 struct FreeHandle {
@@ -230,4 +230,4 @@ void download(std::span<const std::string> urls, const std::filesystem::path& pa
   throw Error(problems);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "fetch/checksum.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What a file must be once it is complete.
 struct Expected {
@@ -36,4 +36,4 @@ struct DownloadTimes {
 void download(std::span<const std::string> urls, const std::filesystem::path& path, const Expected& expected,
               const Observer& observer = {}, const DownloadTimes& times = {});
 
-}  // namespace filigree
+}  // namespace filigree::internal

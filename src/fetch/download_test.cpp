@@ -13,7 +13,7 @@
 #include "fetch/test_server.h"
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using testing::AllOf;
@@ -313,4 +313,4 @@ TEST_F(Download, PassesOnWhatAnObserverThrows) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

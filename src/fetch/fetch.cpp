@@ -9,6 +9,8 @@
 #include "io/source.h"
 
 namespace filigree {
+
+using namespace internal;
 namespace {
 
 struct RemoteFile {

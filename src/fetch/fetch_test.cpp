@@ -8,7 +8,7 @@
 #include "fetch/test_server.h"
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using testing::AllOf;
@@ -86,4 +86,4 @@ TEST(Fetch, RefusesADirectoryThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

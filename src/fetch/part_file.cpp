@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 PartFile::PartFile(const std::filesystem::path& target) : target_(target), name_(target.string() + ".part") {
   file_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
@@ -68,4 +68,4 @@ void PartFile::finish() {
   ::close(directory);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

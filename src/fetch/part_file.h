@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace filigree {
+namespace filigree::internal {
 
 // Every failure is an Error with path and reason.
 class PartFile {
@@ -32,4 +32,4 @@ class PartFile {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -19,7 +19,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // How one path is answered.
 struct Answer {
@@ -167,4 +167,4 @@ class TestServer {
   std::jthread thread_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 
 #include "infer/device_executor.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -73,4 +73,4 @@ CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs
                    : CategoryResult{run(*plan.ordered, inputs, {}, {}, plain, observer), 0};
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

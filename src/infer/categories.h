@@ -6,7 +6,7 @@
 
 #include "infer/executor.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A network prepared for category runs.
 struct CategoryPlan {
@@ -41,4 +41,4 @@ struct CategoryResult {
 CategoryResult find_categories(const CategoryPlan& plan, const InputRows& inputs, const RunOptions& options,
                                const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 std::vector<Index> column_order(std::span<const std::string> trained, std::span<const std::string> given,
                                 const std::string& file) {
@@ -26,4 +26,4 @@ std::vector<Index> column_order(std::span<const std::string> trained, std::span<
   return order;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // For each of the names that a model was trained with, its column among `given`; empty if the columns are as
 // they should be, or if either side has no names. Throws Error that names what is missing or stands twice.
@@ -16,4 +16,4 @@ namespace filigree {
 std::vector<Index> column_order(std::span<const std::string> trained, std::span<const std::string> given,
                                 const std::string& file);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "infer/panel_layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -57,4 +57,4 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
   observer.report("run", rows, rows, "rows");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

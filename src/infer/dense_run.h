@@ -9,11 +9,11 @@
 #include "infer/panel_loader.h"
 #include "kernels/store_panel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // `outputs` gets rows × map.output_of.size() values. Threads take panels of kPanelRows rows
 // through all layers; progress and stop requests are looked at every few panels.
 void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,
                const OutputMap& map, const OutputRows& outputs, const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -18,7 +18,7 @@
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // Layers with a bit of everything: each has another activation.
@@ -228,4 +228,4 @@ TEST(DenseRun, StopsWhenAskedAndReportsHowFarItIs) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

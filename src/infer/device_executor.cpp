@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "base/session.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -215,4 +215,4 @@ void DeviceExecutor::run_dense(const PlanSource& plan, std::size_t rows, const M
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "infer/dense_run.h"
 #include "infer/executor.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A layer in the form that devices take, made once.
 struct DeviceForm {
@@ -55,4 +55,4 @@ class DeviceExecutor {
 // Of the calling thread's session; null: the CPU.
 std::unique_ptr<DeviceExecutor> device_executor(const DeviceRunOptions& options = {});
 
-}  // namespace filigree
+}  // namespace filigree::internal

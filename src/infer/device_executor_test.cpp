@@ -11,7 +11,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // A network of 64 neurons in which rows die, live and grow alike.
@@ -124,4 +124,4 @@ TEST(DeviceExecutor, RunsEveryActivation) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -16,6 +16,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr std::size_t kOutputsAtATime = std::size_t{1} << 24;  // floats: 64 MiB of outputs in memory

@@ -11,7 +11,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // Outputs are the inputs.
@@ -215,4 +215,4 @@ TEST(Evaluate, RefusesDataThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -18,7 +18,7 @@
 #include "kernels/count_bits.h"
 #include "kernels/spmm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -422,4 +422,4 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
   return result;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "sparse/bit_panels.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Which way rounding is allowed to err: `below` and `above` give bounds on what any order of summation gives.
 enum class Bracket { none, below, above };
@@ -48,4 +48,4 @@ bool is_merge_point(Index layers_done);
 // is followed to its end.
 Index standing_for(const std::vector<Index>& absorbed_by, Index row);
 
-}  // namespace filigree
+}  // namespace filigree::internal

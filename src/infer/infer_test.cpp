@@ -15,7 +15,7 @@
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 InputRows random_inputs(Index rows, Index cols, double density, std::uint64_t seed) {
@@ -304,4 +304,4 @@ TEST(Reference, KnowsWhichRowsRoundingDecides) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The largest output, the first of equals; -1 if one of them is NaN.
 inline Index best_output(std::span<const float> outputs) {
@@ -16,4 +16,4 @@ inline Index best_output(std::span<const float> outputs) {
   return std::ranges::max_element(outputs) - outputs.begin();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,7 +3,7 @@
 
 #include "kernels/activation.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void run_panel_layer(const PlanLayer& layer, float scale, const float* x, float* y, PanelRange& range) {
   spmm_panel(layer.weights, {layer.bias, layer.activation, scale}, x, y, range);
@@ -11,4 +11,4 @@ void run_panel_layer(const PlanLayer& layer, float scale, const float* x, float*
   if (!layer.activation.in_epilogue()) apply_activation(layer.activation, {y, outputs});
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,10 +5,10 @@
 #include "compile/plan.h"
 #include "kernels/spmm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // x holds layer.inputs() × kPanelRows values, y gets layer.outputs() × kPanelRows. Sums are multiplied by
 // `scale` before the bias; `range` is that of the sums with it, before the activation.
 void run_panel_layer(const PlanLayer& layer, float scale, const float* x, float* y, PanelRange& range);
 
-}  // namespace filigree
+}  // namespace filigree::internal

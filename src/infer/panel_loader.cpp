@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "kernels/packed.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -225,4 +225,4 @@ MakeLoader sparse_loader(const SparseRowsView& rows, const InputScaling& scaling
   return [rows, &scaling, &map] { return std::make_unique<ScaledSparseLoader>(rows, scaling, map); };
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

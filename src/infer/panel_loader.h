@@ -12,7 +12,7 @@
 #include "filigree/vocabulary.h"
 #include "kernels/load_panel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // How the inputs that rows have become those that a plan has.
 class InputMap {
@@ -72,4 +72,4 @@ MakeLoader sparse_loader(const SparseRowsView& rows, const InputScaling& scaling
 // Any of them, of map.columns() columns. Sparse values that are not finite are not looked for.
 MakeLoader rows_loader(const Rows& rows, const InputScaling& scaling, const InputMap& map);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "kernels/spmm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -98,4 +98,4 @@ void PanelStore::merge_equal_rows(std::vector<Index>& absorbed_by) {
   rows_ = kept.size();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "filigree/vocabulary.h"
 #include "kernels/packed.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A row on its way through the network: which input it is, and for how many equal ones it stands.
 struct RowTag {
@@ -49,4 +49,4 @@ class PanelStore {
   std::atomic<std::size_t> rows_{0};
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,6 +14,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 // Non-zero entries of dense rows.

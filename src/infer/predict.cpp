@@ -21,6 +21,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 // Bytes that tell the formats apart; a text file begins with none of them.

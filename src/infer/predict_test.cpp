@@ -16,7 +16,7 @@
 #include "network/layer_source.h"
 #include "network/network.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // y0 = x0 - x1, y1 = x1, y2 = 0.
@@ -179,4 +179,4 @@ TEST(WritePredictions, WritesManyRowsWhole) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "base/parallel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -133,4 +133,4 @@ std::vector<double> reference_outputs(const LayerSource& network, const InputRow
   return outputs;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

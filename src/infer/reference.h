@@ -9,7 +9,7 @@
 #include "network/layer_source.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The given rows (ascending) that end non-zero, ascending. Weights and biases are the network's floats; sums
 // are double, in the order of the columns. `scale` multiplies every sum before its bias.
@@ -32,4 +32,4 @@ ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& 
 std::vector<double> reference_outputs(const LayerSource& network, const InputRows& inputs,
                                       std::span<const Index> rows, const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "kernels/choose_experts.h"
 #include "kernels/softmax.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -310,4 +310,4 @@ void RoutedPlan::run(std::size_t rows, const MakeLoader& make_loader, std::span<
   observer.report("run", rows, rows, "rows");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "infer/panel_loader.h"
 #include "network/network.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 class RoutedPlan {
  public:
@@ -45,4 +45,4 @@ class RoutedPlan {
   std::size_t panels_ = 1;  // that go from layer to layer together
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

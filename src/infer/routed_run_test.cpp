@@ -15,7 +15,7 @@
 #include "sparse/test_inputs.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 Layer random_layer(Index inputs, Index outputs, Activation activation, std::uint64_t seed) {
@@ -215,4 +215,4 @@ TEST(RoutedRun, IsTheDenseRunWhereNobodyLeaves) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "base/system.h"
 #include "kernels/activation.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -110,4 +110,4 @@ void AdaptiveRun::operator()(const ResidentPlan& plan, std::size_t rows, const M
     note(by_row != nullptr, (seconds_now() - start) / (by_row != nullptr ? rows : 1));
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

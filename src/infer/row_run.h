@@ -9,7 +9,7 @@
 #include "infer/dense_run.h"
 #include "kernels/row_pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A plan's layers by input.
 class RowPlan {
@@ -53,4 +53,4 @@ class AdaptiveRun {
   std::size_t most_rows_ = 0;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

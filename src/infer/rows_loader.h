@@ -5,7 +5,7 @@
 #include "data/dataset.h"
 #include "infer/plan.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Rows [first, first + count).
 inline MakeLoader loader_of(const DataRows& rows, std::size_t first, std::size_t count,
@@ -21,4 +21,4 @@ inline MakeLoader loader_of(const DataRows& rows, std::size_t first, std::size_t
                       plan.facts.scaling, plan.input_map);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/system.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -242,4 +242,4 @@ PartPrices fit_prices(const std::vector<TimedPlan>& plans, std::size_t rows, int
   return prices;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "base/system.h"
 #include "infer/dense_run.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What a call of run_dense spends its time on. Parts after `call` are met once per panel.
 enum class TimePart {
@@ -86,4 +86,4 @@ std::vector<TimedPlan> price_samples(std::size_t rows);
 PartPrices fit_prices(const std::vector<TimedPlan>& plans, std::size_t rows, int rounds,
                       const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

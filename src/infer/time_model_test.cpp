@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 double at(const PartCounts& counts, TimePart part) {
@@ -113,4 +113,4 @@ TEST(PriceSamples, HaveSomeOfEveryPart) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

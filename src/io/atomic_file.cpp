@@ -20,8 +20,8 @@
 
 #include "base/error.h"
 #include "filigree/runtime.h"
+namespace filigree::internal {
 
-namespace filigree {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
@@ -216,6 +216,12 @@ void make_directory(const std::filesystem::path& path) {
   std::filesystem::create_directories(path, error);
   if (error) fail("{}: cannot be made: {}", path.string(), error.message());
 }
+
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
 
 void write_file(const std::filesystem::path& path, std::string_view contents) {
   AtomicFile file(path);

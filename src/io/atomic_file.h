@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace filigree {
+namespace filigree::internal {
 
 // A target that exists and is no regular file (/dev/stdout, a pipe) is written directly. A name that ends
 // in .gz is compressed. Every failure is an Error with path, bytes and reason, and leaves the old file as it
@@ -32,4 +32,4 @@ class AtomicFile {
 // With those above it; one that exists is fine. An Error names it and the reason.
 void make_directory(const std::filesystem::path& path);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(AtomicFile, AppearsOnlyOnCommit) {
@@ -186,4 +186,4 @@ TEST(AtomicFile, AReadOnlyDirectoryIsAnError) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "io/atomic_file.h"
 #include "io/tsv_scan.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // The K of nN-lK.tsv, possibly compressed; 0 for any other name.
@@ -127,4 +127,4 @@ Index count_layers(const std::filesystem::path& directory, Index neurons) {
   return layers.size();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

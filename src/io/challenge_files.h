@@ -16,7 +16,7 @@
 #include "io/source.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Image numbers above this are taken for damage unless the caller says how many images there are.
 inline constexpr Index kMaxImages = Index{1} << 24;
@@ -52,4 +52,4 @@ std::filesystem::path categories_path(const std::filesystem::path& directory, In
 // How many layers there are, 0 if none; a gap (layer 8 without layer 7) is an Error.
 Index count_layers(const std::filesystem::path& directory, Index neurons);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using namespace std::string_literals;
@@ -403,4 +403,4 @@ TEST_F(OfficialFiles, CategoriesAreReadAndWrittenByteForByte) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -16,7 +16,7 @@
 #include "io/challenge_files.h"
 #include "io/tsv_scan.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // The lines of an images file in about one byte each, so that they can be counted first and placed second.
@@ -238,4 +238,4 @@ void write_images(const std::filesystem::path& path, const InputRows& images) {
   file.commit();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -13,7 +13,7 @@
 #include "io/challenge_files.h"
 #include "io/tsv_scan.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // Stable counting sort: `order` rearranged so that key[order[k]] ascends.
@@ -111,4 +111,4 @@ void write_layer(const std::filesystem::path& path, const CsrView& layer) {
   file.commit();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "fuzz/targets.h"
 #endif
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 #ifdef FILIGREE_FUZZ_CORPUS
@@ -66,4 +66,4 @@ TEST(FuzzCorpus, IsReplayed) {
 #endif
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

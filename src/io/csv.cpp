@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -234,4 +234,4 @@ CsvTable read_csv(Source source, std::string_view label_column, const Observer& 
   return table;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

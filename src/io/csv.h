@@ -8,7 +8,7 @@
 
 #include "io/labelled_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct CsvTable {
   std::vector<std::string> header;         // names of all columns; empty where the file has none
@@ -25,4 +25,4 @@ struct CsvTable {
 // labels are 0.
 CsvTable read_csv(Source source, std::string_view label_column, const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "io/atomic_file.h"
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Floats = std::vector<float>;
@@ -250,4 +250,4 @@ TEST(Csv, AnyRowsComeBackAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 class DirectoryLock {
  public:
@@ -68,4 +68,4 @@ std::shared_ptr<const DirectoryLock> lock_directory(const std::filesystem::path&
   return lock;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

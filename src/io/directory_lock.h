@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace filigree {
+namespace filigree::internal {
 
 class DirectoryLock;
 
@@ -13,4 +13,4 @@ class DirectoryLock;
 // holds it. A file system without locks gives none.
 std::shared_ptr<const DirectoryLock> lock_directory(const std::filesystem::path& directory);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "io/atomic_file.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::uint8_t kUnsignedByte = 0x08;
@@ -94,4 +94,4 @@ void write_idx(const std::filesystem::path& path, const IdxArray& array) {
   file.commit();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 
 #include "io/source.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct IdxArray {
   std::vector<std::uint32_t> dims;
@@ -22,4 +22,4 @@ IdxArray read_idx(const std::filesystem::path& path);
 IdxArray read_idx(Source source);
 void write_idx(const std::filesystem::path& path, const IdxArray& array);
 
-}  // namespace filigree
+}  // namespace filigree::internal

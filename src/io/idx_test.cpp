@@ -7,7 +7,7 @@
 
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using namespace std::string_literals;
@@ -83,4 +83,4 @@ TEST(Idx, ReadsTheRealMnistLabels) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

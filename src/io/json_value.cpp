@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -108,4 +108,4 @@ std::string json_number(double number) {
   return Json(number).dump();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

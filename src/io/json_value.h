@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace filigree {
+namespace filigree::internal {
 
 struct JsonValue {
   enum class Kind { null, boolean, whole, number, text, array, object };
@@ -35,4 +35,4 @@ JsonValue parse_json(std::string_view text, const std::string& place, int deepes
 std::string json_text(std::string_view text, bool mend = false);  // "\"a\\nb\""
 std::string json_number(double number);                           // "null" for NaN and infinities
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kLongestLine = std::size_t{64} << 20;  // some millions of features
@@ -103,4 +103,4 @@ std::string_view WatchedBlocks::next(Offset lines_before) {
   return block;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

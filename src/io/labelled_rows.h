@@ -11,7 +11,7 @@
 #include "io/source.h"
 #include "io/tsv_scan.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // One label a row as the file states it, any whole number, and the line it stands on, counted from 1.
 struct RowLabels {
@@ -55,4 +55,4 @@ class WatchedBlocks {
   double total_ = 0;  // of a compressed source, as far as it is known
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

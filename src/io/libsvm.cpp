@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::string_view kSpace = " \t\r\n";
@@ -101,4 +101,4 @@ LibsvmTable read_libsvm(Source source, const Observer& observer) {
   return table;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

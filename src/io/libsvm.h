@@ -6,7 +6,7 @@
 
 #include "io/labelled_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct LibsvmTable {
   Index features = 0;  // the largest feature's number
@@ -19,4 +19,4 @@ struct LibsvmTable {
 // Blank lines and what follows a # are skipped; a row may have no features.
 LibsvmTable read_libsvm(Source source, const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "io/test_files.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Labels = std::vector<Index>;
@@ -139,4 +139,4 @@ TEST(Libsvm, AnyRowsComeBackAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

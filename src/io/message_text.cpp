@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace filigree {
+namespace filigree::internal {
 
 std::string in_quotes(std::string_view text) {
   std::string result = "\"";
@@ -19,4 +19,4 @@ std::string in_quotes(std::string_view text) {
   return result + (text.size() > kShownBytes ? "…\"" : "\"");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

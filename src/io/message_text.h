@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr std::size_t kShownBytes = 40;  // of foreign text
 
@@ -23,4 +23,4 @@ std::string joined(const Numbers& numbers, std::string_view separator) {
   return text;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

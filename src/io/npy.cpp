@@ -16,7 +16,7 @@
 #include "io/atomic_file.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are taken as they lie in the file");
@@ -297,4 +297,4 @@ void write_npy(const std::filesystem::path& path, std::span<const float> values,
   file.commit();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 
 #include "io/source.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Last dimension fastest, whichever order the file has. Exactly one of `bytes` and `floats` holds the values,
 // unless there are none; float64 is rounded to float32, integers must fit it exactly. All values are finite.
@@ -28,4 +28,4 @@ NpyArray read_npz(Source source);
 // A matrix of float32; `values` holds whole rows of `columns`.
 void write_npy(const std::filesystem::path& path, std::span<const float> values, std::size_t columns);
 
-}  // namespace filigree
+}  // namespace filigree::internal

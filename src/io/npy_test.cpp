@@ -7,7 +7,7 @@
 
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using namespace std::string_literals;
@@ -144,4 +144,4 @@ TEST(Npy, PadsEveryHeaderToALineOf64Bytes) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "io/message_text.h"
 #include "io/npy.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::uint32_t kDirectoryEnd = 0x06054b50, kDirectoryEntry = 0x02014b50, kLocalEntry = 0x04034b50;
@@ -157,4 +157,4 @@ NpyArray read_npz(Source source) {
       name, all.empty() ? "none" : all, tables.size());
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

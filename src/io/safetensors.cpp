@@ -16,7 +16,7 @@
 #include "io/json_value.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "arrays are written as they lie in memory");
@@ -256,4 +256,4 @@ void write_safetensors(Target target, const Metadata& metadata,
   target.commit();
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -17,7 +17,7 @@
 #include "io/source.h"
 #include "io/target.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 enum class DType { f32, f64, i64, i32, u32, u16, u8 };
 
@@ -109,4 +109,4 @@ TensorFile read_safetensors(Source source);
 void write_safetensors(Target target, const Metadata& metadata,
                        const std::map<std::string, TensorView>& tensors);
 
-}  // namespace filigree
+}  // namespace filigree::internal

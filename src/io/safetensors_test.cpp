@@ -8,7 +8,7 @@
 
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using namespace std::string_literals;
@@ -213,4 +213,4 @@ TEST(Safetensors, AFullDeviceIsAnError) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

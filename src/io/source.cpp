@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kInputChunk = std::size_t{256} << 10;  // compressed bytes read at once; fits L2
@@ -325,4 +325,4 @@ std::string read_text(Source& source, std::size_t most) {
   return text;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

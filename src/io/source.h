@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace filigree {
+namespace filigree::internal {
 
 // Every failure is an Error that begins with the name of the source.
 class Source {
@@ -73,4 +73,4 @@ ByteString read_all(Source& source);
 // The file itself, else the same name with .gz, else with .zst; empty if there is none.
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& path);
 
-}  // namespace filigree
+}  // namespace filigree::internal

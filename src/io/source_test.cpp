@@ -5,7 +5,7 @@
 #include "io/atomic_file.h"
 #include "io/test_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // "alpha\nbeta\n", as `gzip -9n` and `zstd -19` of Debian 12 make it.
@@ -124,4 +124,4 @@ TEST(FindFile, PrefersThePlainFileThenGzipThenZstd) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 
 #include "io/atomic_file.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 class Target {
  public:
@@ -41,4 +41,4 @@ class Target {
   std::vector<std::byte>* memory_ = nullptr;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -16,7 +16,7 @@
 #include "io/source.h"
 #include "sparse/test_errors.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Exists as long as the test.
 class TestDirectory {
@@ -69,4 +69,4 @@ inline std::string all_of(Source source, std::size_t step = 4096) {
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "io/message_text.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;  // stays in L2 between reading and scanning
@@ -144,4 +144,4 @@ void fail_empty(const std::string& name) {
   fail("{}: the file is empty", name);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,7 +15,7 @@
 #include "filigree/vocabulary.h"
 #include "io/source.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Cuts a source into blocks of whole lines.
 class LineBlocks {
@@ -186,4 +186,4 @@ Offset scan_entries(Source& source, const EntryFormat& format, Take&& take) {
   return lines;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,7 +15,7 @@
 #include "kernels/activation.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -92,7 +92,7 @@ void MultiplyBySoftplusSlope(const float* HWY_RESTRICT y, float* HWY_RESTRICT de
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // FILIGREE_KERNELS_ACTIVATION_INL_H_

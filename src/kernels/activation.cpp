@@ -9,7 +9,7 @@
 #if HWY_ONCE
 #include <cassert>
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(ApplyRelu);
 HWY_EXPORT(ApplyLeakyRelu);
@@ -61,5 +61,5 @@ void multiply_by_derivative(const ActivationFunction& activation, std::span<cons
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

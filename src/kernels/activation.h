@@ -6,7 +6,7 @@
 
 #include "filigree/activation.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // x = activation(x), element by element. NaN stays NaN, infinities go where the function's limits are. Curves
 // are within 1e-6 of the reference, relative, where the result is a normal float.
@@ -17,4 +17,4 @@ void apply_activation(const ActivationFunction& activation, std::span<float> x);
 void multiply_by_derivative(const ActivationFunction& activation, std::span<const float> y,
                             std::span<const float> z, std::span<float> delta);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "kernels/test_support.h"
 #include "kernels/test_targets.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 const std::vector<ActivationFunction> kAll = {Activation::identity,
@@ -191,4 +191,4 @@ TEST(Activation, SaysTheTruthAboutZeroAndOrder) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/choose_experts.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void choose_experts(std::size_t experts, const float* share, std::size_t stride,
                     std::span<ExpertChoice> chosen) {
@@ -21,4 +21,4 @@ void choose_experts(std::size_t experts, const float* share, std::size_t stride,
   for (ExpertChoice& each : chosen) each.weight /= sum;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

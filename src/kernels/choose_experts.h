@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace filigree {
+namespace filigree::internal {
 
 struct ExpertChoice {
   std::uint32_t expert = 0;
@@ -19,4 +19,4 @@ struct ExpertChoice {
 void choose_experts(std::size_t experts, const float* share, std::size_t stride,
                     std::span<ExpertChoice> chosen);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(ChooseExperts, TakesTheLargestAndTheFirstOfEquals) {
@@ -37,4 +37,4 @@ TEST(ChooseExperts, TakesTheLargestAndTheFirstOfEquals) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

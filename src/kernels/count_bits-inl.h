@@ -13,7 +13,7 @@
 #include "kernels/packed.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -80,7 +80,7 @@ void CountBits(const std::uint32_t* HWY_RESTRICT bits, const InputGroups& groups
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // FILIGREE_KERNELS_COUNT_BITS_INL_H_

@@ -7,7 +7,7 @@
 #include "kernels/count_bits-inl.h"
 
 #if HWY_ONCE
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(CountBits);
 
@@ -15,5 +15,5 @@ void count_bits(const std::uint32_t* bits, const InputGroups& groups, float* x) 
   HWY_DYNAMIC_DISPATCH(CountBits)(bits, groups, x);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

@@ -7,7 +7,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Which columns are added up into each input of a network: columns column[begin[n]] … column[begin[n + 1]]
 // into n.
@@ -20,4 +20,4 @@ struct InputGroups {
 void count_bits(const std::uint32_t* bits, const InputGroups& groups, float* x);
 void count_bits_reference(const std::uint32_t* bits, const InputGroups& groups, float* x);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -3,7 +3,7 @@
 #include "kernels/count_bits.h"
 #include "kernels/packed.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void count_bits_reference(const std::uint32_t* bits, const InputGroups& groups, float* x) {
   for (std::size_t n = 0; n + 1 < groups.begin.size(); ++n) {
@@ -16,4 +16,4 @@ void count_bits_reference(const std::uint32_t* bits, const InputGroups& groups, 
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "kernels/packed.h"
 #include "kernels/test_targets.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(CountBits, AgreesWithTheReferenceForAnyGroups) {
@@ -56,4 +56,4 @@ TEST(CountBits, CountsByHand) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "kernels/descent.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -116,7 +116,7 @@ void Descend(const DescentRates& r, const Descent& at) {
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -11,7 +11,7 @@
 #if HWY_ONCE
 #include <cassert>
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(AddTo);
 HWY_EXPORT(SumOfSquares);
@@ -47,5 +47,5 @@ void descend(const DescentRates& rates, const Descent& at) {
   HWY_DYNAMIC_DISPATCH(Descend)(rates, at);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

@@ -7,7 +7,7 @@
 
 #include "filigree/options.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // sum[i] += other[i]; of one size.
 void add_to(std::span<float> sum, std::span<const float> other);
@@ -41,4 +41,4 @@ struct Descent {
 void descend(const DescentRates& rates, const Descent& at);
 void descend_reference(const DescentRates& rates, const Descent& at);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,7 +5,7 @@
 
 #include "kernels/descent.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void add_to_reference(std::span<float> sum, std::span<const float> other) {
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
@@ -54,4 +54,4 @@ void descend_reference(const DescentRates& r, const Descent& at) {
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Dense = std::vector<float>;
@@ -109,4 +109,4 @@ TEST(SumOfSquares, AgreesWithTheReferenceForEveryLength) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #if HWY_ONCE
 #include <cmath>
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(DropOut);
 
@@ -21,5 +21,5 @@ void drop_out(std::uint32_t key, double rate, float* x, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(DropOut)(key, threshold, scale, x, count);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

@@ -4,7 +4,7 @@
 
 #include "kernels/dropout.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void drop_out_reference(std::uint32_t key, double rate, float* x, std::size_t count) {
   const auto threshold = static_cast<std::uint32_t>(std::lround(rate * 65536));
@@ -20,4 +20,4 @@ void drop_out_reference(std::uint32_t key, double rate, float* x, std::size_t co
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

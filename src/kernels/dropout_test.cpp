@@ -9,7 +9,7 @@
 #include "kernels/test_support.h"
 #include "kernels/test_targets.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::uint32_t kKeys[] = {0, 1, 0x80000000u, 0xdeadbeefu, 0xffffffffu};
@@ -115,4 +115,4 @@ TEST(DropOut, MakesZeroOfNanThatDropsOutAndKeepsTheRest) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

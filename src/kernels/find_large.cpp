@@ -10,7 +10,7 @@
 
 #if HWY_ONCE
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(FindLarge);
 
@@ -18,5 +18,5 @@ std::size_t find_large(std::span<const float> values, float bound, std::uint32_t
   return HWY_DYNAMIC_DISPATCH(FindLarge)(values.data(), values.size(), bound, place);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr std::size_t kFindPadding = 16;
 
@@ -15,4 +15,4 @@ inline constexpr std::size_t kFindPadding = 16;
 std::size_t find_large(std::span<const float> values, float bound, std::uint32_t* place);
 std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* place);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 
 #include "kernels/find_large.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* place) {
   std::size_t found = 0;
@@ -13,4 +13,4 @@ std::size_t find_large_reference(std::span<const float> values, float bound, std
   return found;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

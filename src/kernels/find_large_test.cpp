@@ -10,7 +10,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Places = std::vector<std::uint32_t>;
@@ -40,4 +40,4 @@ TEST(FindLarge, AgreesWithTheReferenceForEveryLengthAndShare) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -62,4 +62,4 @@ void gemm(long rows, long cols, long depth, const GemmMatrix& a, const GemmMatri
   if (status != dnnl_success) fail("oneDNN: the product of {}×{} and {}×{} failed", rows, depth, depth, cols);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

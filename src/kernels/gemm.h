@@ -3,7 +3,7 @@
 // (Debian's OpenBLAS takes recent Xeons for an old core and is 10× too slow.)
 #pragma once
 
-namespace filigree {
+namespace filigree::internal {
 
 struct GemmMatrix {
   const float* data = nullptr;
@@ -17,4 +17,4 @@ struct GemmMatrix {
 void gemm(long rows, long cols, long depth, const GemmMatrix& a, const GemmMatrix& b, float beta, float* c,
           long c_stride);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "kernels/test_support.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr float kUntouched = -7;
@@ -89,4 +89,4 @@ TEST(Gemm, AddsUpThousandsOfTerms) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace filigree {
+namespace filigree::internal {
 
 // A task is worth handing to a thread from about this many multiply-adds on.
 inline constexpr std::size_t kTaskWork = std::size_t{1} << 15;
@@ -16,4 +16,4 @@ inline std::size_t task_items(std::size_t items, std::size_t work) {
   return std::max<std::size_t>(1, items / (work / kTaskWork + 1));
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,7 +15,7 @@
 #include "kernels/load_panel.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -239,7 +239,7 @@ void LoadPanelFloats(const float* data, std::size_t features, std::span<const In
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // FILIGREE_KERNELS_LOAD_PANEL_INL_H_

@@ -9,7 +9,7 @@
 #if HWY_ONCE
 #include <cassert>
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(LoadPanelBytes);
 HWY_EXPORT(LoadPanelFloats);
@@ -44,5 +44,5 @@ void load_panel(std::span<const float> data, std::size_t features, std::span<con
   HWY_DYNAMIC_DISPATCH(LoadPanelFloats)(data.data(), features, rows, scaling, stride, x, places, row_stride);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

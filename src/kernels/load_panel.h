@@ -9,7 +9,7 @@
 #include "filigree/scaling.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Where features go: the neuron of the panel for each, or -1 for nowhere; empty: to the neuron of their own
 // number.
@@ -36,4 +36,4 @@ void load_panel_reference(std::span<const float> data, std::size_t features, std
                           const InputScaling& scaling, std::size_t stride, float* x, Places places = {},
                           std::size_t row_stride = 0);
 
-}  // namespace filigree
+}  // namespace filigree::internal

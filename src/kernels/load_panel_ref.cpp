@@ -2,7 +2,7 @@
 // The meaning of load_panel. Two float operations per element: exact, so that no tolerance is needed.
 #include "kernels/load_panel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -37,4 +37,4 @@ void load_panel_reference(std::span<const float> data, std::size_t features, std
   load(data, features, rows, scaling, stride, x, places, row_stride);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -13,7 +13,7 @@
 #include "kernels/test_support.h"
 #include "kernels/test_targets.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::vector<std::uint8_t> random_bytes(std::size_t size, std::uint64_t seed) {
@@ -179,4 +179,4 @@ TEST(LoadPanel, KeepsEveryByteAndWhatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <numeric>
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -279,4 +279,4 @@ CsrMatrix unpack(const PackedMatrix& packed) {
   return matrix;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Rows (inputs to the network) that travel together. A panel is neuron-major: x[neuron * kPanelRows + row].
 // 32: the weight and the index of a connection are loaded once for 32 products; 64 rows halve the neurons
@@ -68,4 +68,4 @@ CsrMatrix unpack(const PackedMatrix& packed);
 // Inputs per tile for a matrix of this shape whose patterns do not repeat.
 Index tile_inputs_for(Index rows, Index cols, Offset nnz);
 
-}  // namespace filigree
+}  // namespace filigree::internal

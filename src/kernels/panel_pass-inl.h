@@ -15,7 +15,7 @@
 #include "kernels/panel_pass.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {  // helpers of several kernels may share a name
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -409,7 +409,7 @@ void AddRowSums(const float* HWY_RESTRICT y, std::size_t rows, float* HWY_RESTRI
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // FILIGREE_KERNELS_PANEL_PASS_INL_H_

@@ -10,7 +10,7 @@
 
 #if HWY_ONCE
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(MultiplyPanel);
 HWY_EXPORT(GradientPanel);
@@ -37,5 +37,5 @@ void add_row_sums(const float* y, std::size_t rows, std::span<float> sum, std::s
   HWY_DYNAMIC_DISPATCH(AddRowSums)(y, rows, sum.data(), panel_rows);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

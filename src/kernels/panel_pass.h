@@ -7,7 +7,7 @@
 #include "kernels/packed.h"
 #include "sparse/pattern.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Panels are neuron-major, x[neuron * panel_rows + sample], aligned to kAlignment, and do not overlap. They
 // are kPanelRows wide or kWidePanelRows: the wide ones share what a connection and a row cost besides
@@ -51,4 +51,4 @@ void add_row_sums(const float* y, std::size_t rows, std::span<float> sum,
 void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> sum,
                             std::size_t panel_rows = kPanelRows);
 
-}  // namespace filigree
+}  // namespace filigree::internal

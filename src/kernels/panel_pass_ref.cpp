@@ -2,7 +2,7 @@
 // What the products of training mean, in double precision.
 #include "kernels/panel_pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -57,4 +57,4 @@ void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> s
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Dense = std::vector<float>;
@@ -377,4 +377,4 @@ TEST(AddRowSums, KeepsNanAndInfinityInTheirRows) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

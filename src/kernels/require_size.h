@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-namespace filigree {
+namespace filigree::internal {
 
 // Throws std::invalid_argument: "spmv: x holds 3 values, not 4".
 inline void require_size(const char* product, const char* name, std::size_t found, std::size_t wanted) {
@@ -15,4 +15,4 @@ inline void require_size(const char* product, const char* name, std::size_t foun
     throw std::invalid_argument(fmt::format("{}: {} holds {} values, not {}", product, name, found, wanted));
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

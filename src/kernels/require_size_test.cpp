@@ -5,7 +5,7 @@
 #include "filigree/sparse.h"
 #include "sparse/test_errors.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(Products, SayWhichArrayDoesNotFit) {
@@ -36,4 +36,4 @@ TEST(Products, ComputeByHand) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

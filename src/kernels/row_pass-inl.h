@@ -12,7 +12,7 @@
 #include "kernels/row_pass.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -118,7 +118,7 @@ void RowPass(const RowMatrix& w, const Epilogue& epilogue, const float* HWY_REST
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // FILIGREE_KERNELS_ROW_PASS_INL_H_

@@ -11,7 +11,7 @@
 #if HWY_ONCE
 #include <algorithm>
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(RowPass);
 
@@ -62,5 +62,5 @@ void row_pass(const RowMatrix& w, const Epilogue& epilogue, const float* x, floa
   HWY_DYNAMIC_DISPATCH(RowPass)(w, epilogue, x, y, active, skip);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

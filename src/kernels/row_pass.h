@@ -7,7 +7,7 @@
 
 #include "kernels/spmm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A matrix by input. Where every input feeds all outputs or none, its weights lie together, `stride` apart;
 // else each input has a list of outputs.
@@ -35,4 +35,4 @@ RowMatrix row_matrix(const CsrMatrix& matrix);
 void row_pass(const RowMatrix& w, const Epilogue& epilogue, const float* x, float* y, std::uint32_t* active,
               bool skip = true);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kLanes = kPanelRows;
@@ -108,4 +108,4 @@ TEST(Unpack, GivesBackWhatWasPacked) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

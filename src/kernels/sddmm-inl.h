@@ -15,7 +15,7 @@
 #include "filigree/sparse.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {  // one .cpp compiles this
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -66,7 +66,7 @@ void sddmm_entries(const CsrView& pattern, const float* HWY_RESTRICT a, const fl
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

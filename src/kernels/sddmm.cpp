@@ -12,10 +12,15 @@
 #include "base/parallel.h"
 #include "kernels/grain.h"
 #include "kernels/require_size.h"
+namespace filigree::internal {
+
+HWY_EXPORT(sddmm_entries);
+
+}  // namespace filigree::internal
 
 namespace filigree {
 
-HWY_EXPORT(sddmm_entries);
+using namespace internal;
 
 void sddmm(const CsrView& pattern, std::span<const float> a, std::span<const float> b, std::size_t batch,
            std::span<float> value) {

@@ -4,9 +4,9 @@
 
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void sddmm_reference(const CsrView& pattern, std::span<const float> a, std::span<const float> b,
                      std::size_t batch, std::span<float> value);
 
-}  // namespace filigree
+}  // namespace filigree::internal

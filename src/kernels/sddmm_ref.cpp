@@ -2,7 +2,7 @@
 // The meaning of SDDMM, in double: truth must be nearer than any float order.
 #include "kernels/sddmm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void sddmm_reference(const CsrView& pattern, std::span<const float> a, std::span<const float> b,
                      std::size_t batch, std::span<float> value) {
@@ -17,4 +17,4 @@ void sddmm_reference(const CsrView& pattern, std::span<const float> a, std::span
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using Dense = std::vector<float>;
@@ -90,4 +90,4 @@ TEST(Sddmm, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 
 #if HWY_ONCE
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(Softmax);
 
@@ -19,5 +19,5 @@ void softmax(std::size_t classes, std::size_t stride, const float* y, float* sha
   HWY_DYNAMIC_DISPATCH(Softmax)(classes, stride, y, share, highest, log_sum);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-namespace filigree {
+namespace filigree::internal {
 
 // For each sample b < stride: share[c * stride + b] = exp(y[c * stride + b]) / the sum of these over the
 // classes, highest[b] the largest y, log_sum[b] the logarithm of the sum of exp(y). Within about 1e-6 of the
@@ -16,4 +16,4 @@ void softmax(std::size_t classes, std::size_t stride, const float* y, float* sha
 void softmax_reference(std::size_t classes, std::size_t stride, const float* y, float* share, float* highest,
                        float* log_sum);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,7 +5,7 @@
 
 #include "kernels/softmax.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void softmax_reference(std::size_t classes, std::size_t stride, const float* y, float* share, float* highest,
                        float* log_sum) {
@@ -20,4 +20,4 @@ void softmax_reference(std::size_t classes, std::size_t stride, const float* y, 
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

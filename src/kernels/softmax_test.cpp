@@ -9,7 +9,7 @@
 #include "kernels/test_support.h"
 #include "kernels/test_targets.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 struct Result {
@@ -128,4 +128,4 @@ TEST(Softmax, SharesAddUpToOne) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

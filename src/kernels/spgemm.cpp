@@ -15,6 +15,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr Index kRowsPerTake = 64;  // a worker's share at a time: few takes, yet even loads

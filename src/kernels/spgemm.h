@@ -4,8 +4,8 @@
 
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 CsrMatrix spgemm_reference(const CsrView& a, const CsrView& b);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 
 #include "kernels/spgemm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 CsrMatrix spgemm_reference(const CsrView& a, const CsrView& b) {
   CsrMatrix c;
@@ -27,4 +27,4 @@ CsrMatrix spgemm_reference(const CsrView& a, const CsrView& b) {
   return c;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "kernels/test_support.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 testing::AssertionResult agrees(const CsrMatrix& a, const CsrMatrix& b) {
@@ -70,4 +70,4 @@ TEST(Spgemm, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -17,7 +17,7 @@
 #include "kernels/spmm.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {  // helpers of several kernels may share a name
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -386,7 +386,7 @@ void AddPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::size
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // FILIGREE_KERNELS_SPMM_INL_H_

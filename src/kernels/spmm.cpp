@@ -9,13 +9,18 @@
 #if HWY_ONCE
 #include "base/parallel.h"
 #include "kernels/require_size.h"
-
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(SpmmRows);
 HWY_EXPORT(SpmmPanel);
 HWY_EXPORT(AppendPanelRows);
 HWY_EXPORT(AddPanelRows);
+
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
 
 void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y) {
   require_size("spmm", "x", x.size(), w.cols * batch);
@@ -25,6 +30,10 @@ void spmm(const CsrView& w, std::span<const float> x, std::size_t batch, std::sp
     (w, x.data(), batch, y.data(), static_cast<Index>(first), static_cast<Index>(last));
   });
 }
+
+}  // namespace filigree
+
+namespace filigree::internal {
 
 void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y,
                 PanelRange& range) {
@@ -42,5 +51,5 @@ void add_panel_rows(const float* from, Index neurons, Index at, std::uint32_t ro
   (from, static_cast<std::size_t>(neurons), static_cast<std::size_t>(at), rows, weight, to);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

@@ -8,7 +8,7 @@
 #include "filigree/sparse.h"
 #include "kernels/packed.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What spmm() of filigree/sparse.h means.
 void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y);
@@ -42,4 +42,4 @@ void append_panel_rows(const float* from, Index neurons, std::uint32_t rows, flo
 void add_panel_rows(const float* from, Index neurons, Index at, std::uint32_t rows, const float* weight,
                     float* to);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -2,7 +2,7 @@
 // The meaning of SpMM.
 #include "kernels/spmm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batch, std::span<float> y) {
   for (Index r = 0; r < w.rows; ++r) {
@@ -17,4 +17,4 @@ void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batc
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

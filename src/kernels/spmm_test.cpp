@@ -13,7 +13,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kLanes = kPanelRows;
@@ -291,4 +291,4 @@ TEST(Pack, TilesRandomLayersButNotRepeatedPatterns) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "filigree/sparse.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {  // one .cpp compiles this
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -85,7 +85,7 @@ void spmm_transposed_columns(const CscView& a, const float* HWY_RESTRICT x, std:
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

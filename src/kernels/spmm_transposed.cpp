@@ -12,10 +12,15 @@
 #include "base/parallel.h"
 #include "kernels/grain.h"
 #include "kernels/require_size.h"
+namespace filigree::internal {
+
+HWY_EXPORT(spmm_transposed_columns);
+
+}  // namespace filigree::internal
 
 namespace filigree {
 
-HWY_EXPORT(spmm_transposed_columns);
+using namespace internal;
 
 void spmm_transposed(const CscView& a, std::span<const float> x, std::size_t batch, std::span<float> y) {
   require_size("spmm_transposed", "x", x.size(), a.rows * batch);

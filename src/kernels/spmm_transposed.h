@@ -4,9 +4,9 @@
 
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void spmm_transposed_reference(const CscView& a, std::span<const float> x, std::size_t batch,
                                std::span<float> y);
 
-}  // namespace filigree
+}  // namespace filigree::internal

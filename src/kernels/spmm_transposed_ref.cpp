@@ -2,7 +2,7 @@
 // The meaning of spMMᵀ, in double: truth must be nearer than any float order.
 #include "kernels/spmm_transposed.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void spmm_transposed_reference(const CscView& a, std::span<const float> x, std::size_t batch,
                                std::span<float> y) {
@@ -17,4 +17,4 @@ void spmm_transposed_reference(const CscView& a, std::span<const float> x, std::
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

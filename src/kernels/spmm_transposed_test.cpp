@@ -8,7 +8,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::vector<float> fast(const CscMatrix& a, const std::vector<float>& x, std::size_t batch) {
@@ -99,4 +99,4 @@ TEST(SpmmTransposed, GivesAnInputTheSameBitsAloneAndInAnyBatch) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "filigree/sparse.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {  // one .cpp compiles this
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -41,7 +41,7 @@ void spmv_rows(const CsrView& a, const float* HWY_RESTRICT x, float* HWY_RESTRIC
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -12,10 +12,15 @@
 #include "base/parallel.h"
 #include "kernels/grain.h"
 #include "kernels/require_size.h"
+namespace filigree::internal {
+
+HWY_EXPORT(spmv_rows);
+
+}  // namespace filigree::internal
 
 namespace filigree {
 
-HWY_EXPORT(spmv_rows);
+using namespace internal;
 
 void spmv(const CsrView& a, std::span<const float> x, std::span<float> y) {
   require_size("spmv", "x", x.size(), a.cols);

@@ -4,8 +4,8 @@
 
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void spmv_reference(const CsrView& a, std::span<const float> x, std::span<float> y);
 
-}  // namespace filigree
+}  // namespace filigree::internal

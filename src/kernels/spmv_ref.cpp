@@ -2,7 +2,7 @@
 // The meaning of spMV, in double: truth must be nearer than any float order.
 #include "kernels/spmv.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void spmv_reference(const CsrView& a, std::span<const float> x, std::span<float> y) {
   for (Index r = 0; r < a.rows; ++r) {
@@ -12,4 +12,4 @@ void spmv_reference(const CsrView& a, std::span<const float> x, std::span<float>
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

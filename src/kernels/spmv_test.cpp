@@ -8,7 +8,7 @@
 #include "kernels/test_targets.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::vector<float> fast(const CsrMatrix& a, const std::vector<float>& x) {
@@ -81,4 +81,4 @@ TEST(Spmv, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

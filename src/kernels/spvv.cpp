@@ -6,6 +6,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 float spvv(const SparseVectorView& a, std::span<const float> x) {
   require_size("spvv", "a.value", a.value.size(), a.index.size());
   float sum[4] = {};  // four chains: one would wait for each addition to finish

@@ -4,9 +4,9 @@
 
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 float spvv_reference(const SparseVectorView& a, std::span<const float> x);
 float spvv_reference(const SparseVectorView& a, const SparseVectorView& b);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 
 #include "kernels/spvv.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 float spvv_reference(const SparseVectorView& a, std::span<const float> x) {
   double sum = 0;
@@ -21,4 +21,4 @@ float spvv_reference(const SparseVectorView& a, const SparseVectorView& b) {
   return static_cast<float>(sum);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "kernels/test_support.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 SparseVectorView row_of(const CsrView& m, Index r) {
@@ -74,4 +74,4 @@ TEST(Spvv, PropagatesNanAndInfinityOnlyFromEntriesThatMeet) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

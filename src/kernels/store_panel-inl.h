@@ -15,7 +15,7 @@
 #include "kernels/store_panel.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -71,7 +71,7 @@ void StorePanel(const float* HWY_RESTRICT panel, std::size_t rows, const OutputM
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -11,7 +11,7 @@
 #if HWY_ONCE
 #include <cassert>
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(StorePanel);
 
@@ -21,5 +21,5 @@ void store_panel(const float* panel, std::size_t rows, const OutputMap& map, flo
   HWY_DYNAMIC_DISPATCH(StorePanel)(panel, rows, map, to, row_stride);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

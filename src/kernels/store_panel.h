@@ -8,7 +8,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Where the columns of rows come from: per column the neuron of the panel, or -1 for a constant.
 struct OutputMap {
@@ -23,4 +23,4 @@ void store_panel(const float* panel, std::size_t rows, const OutputMap& map, flo
 void store_panel_reference(const float* panel, std::size_t rows, const OutputMap& map, float* to,
                            std::size_t row_stride);
 
-}  // namespace filigree
+}  // namespace filigree::internal

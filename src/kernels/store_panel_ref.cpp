@@ -3,7 +3,7 @@
 #include "kernels/packed.h"
 #include "kernels/store_panel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void store_panel_reference(const float* panel, std::size_t rows, const OutputMap& map, float* to,
                            std::size_t row_stride) {
@@ -14,4 +14,4 @@ void store_panel_reference(const float* panel, std::size_t rows, const OutputMap
     }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "kernels/test_support.h"
 #include "kernels/test_targets.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kLanes = kPanelRows;
@@ -57,4 +57,4 @@ TEST(StorePanel, IsRightByHand) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

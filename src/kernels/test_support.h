@@ -15,7 +15,7 @@
 #include "base/test_threads.h"
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline std::vector<float> random_dense(std::size_t size, std::uint64_t seed) {
   Random random(seed);
@@ -89,4 +89,4 @@ void for_thread_counts(const Body& body) {
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-}  // namespace filigree
+}  // namespace filigree::internal

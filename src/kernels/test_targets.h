@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace filigree {
+namespace filigree::internal {
 
 // Calls body() with run-time dispatch pinned to one target at a time; failures name the target.
 // Dispatch is free again afterwards, also when body throws or returns early. Not for nesting.
@@ -23,4 +23,4 @@ void for_each_target(const Body& body) {
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace filigree::HWY_NAMESPACE {
+namespace filigree::internal::HWY_NAMESPACE {
 namespace {
 
 std::int64_t target_here() {
@@ -16,14 +16,14 @@ std::int64_t target_here() {
 }
 
 }  // namespace
-}  // namespace filigree::HWY_NAMESPACE
+}  // namespace filigree::internal::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <stdexcept>
 #include <vector>
 
-namespace filigree {
+namespace filigree::internal {
 
 HWY_EXPORT(target_here);
 
@@ -48,5 +48,5 @@ TEST(ForEachTarget, FreesDispatchWhenTheBodyThrows) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal
 #endif  // HWY_ONCE

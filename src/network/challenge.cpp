@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "io/challenge_files.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::string ChallengeFiles::describe() const {
   return fmt::format("{}×{} from {}", neurons_, layers_, directory_.string());
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 
 #include "network/layer_source.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr Index kChallengeFanIn = 32;
 inline constexpr float kChallengeWeight = 1.0f / 16;
@@ -54,4 +54,4 @@ class ChallengeFiles final : public LayerSource {
   Index neurons_, layers_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

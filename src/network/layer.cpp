@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 Index largest_fan_in(const Layer& layer) {
   std::size_t largest = 0;
@@ -69,4 +69,4 @@ void validate(const Layer& layer, std::string_view what) {
   if (!std::isfinite(activation.slope)) fail("{}: the slope is {}", what, activation.slope);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "filigree/activation.h"
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Which experts of a mixture a row goes to: the `active` ones with the largest of z = W x + b. They weigh the
 // softmax of z among the chosen; a single one weighs its softmax among all.
@@ -46,4 +46,4 @@ void append_expert(Layer& mixture, const Layer& expert);
 // Throws Error if the parts do not fit or a number is not finite; `what` names the layer.
 void validate(const Layer& layer, std::string_view what);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -45,4 +45,4 @@ bool MemoryLayers::keeps_zero() const {
   return std::ranges::all_of(layers_, [](const LayerPointer& layer) { return zero_stays_zero(*layer); });
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

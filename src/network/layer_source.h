@@ -9,7 +9,7 @@
 
 #include "network/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 using LayerPointer = std::shared_ptr<const Layer>;
 
@@ -47,4 +47,4 @@ class MemoryLayers final : public LayerSource {
   std::string description_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

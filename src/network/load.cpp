@@ -7,6 +7,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 // The neurons of the only network that a directory in the official layout holds.

@@ -16,7 +16,7 @@
 #include "io/message_text.h"
 #include "io/safetensors.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -354,4 +354,4 @@ void write_model(Target target, const Network::Parts& parts, std::span<const Lay
   write_safetensors(std::move(target), metadata, tensors);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

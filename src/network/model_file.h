@@ -10,7 +10,7 @@
 #include "io/target.h"
 #include "network/network.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Per layer K, counted from 0: layers.K.row_begin and .column (the smallest of U8, U16, U32, I32 and I64 that
 // fits), .value (F32; a single one if all are equal), .bias (the same). A layer with all its connections has
@@ -25,4 +25,4 @@ void write_model(Target target, const Network& network, const Observer& observer
 // The same from parts that nobody has checked; `layers` are their layers.
 void write_model(Target target, const Network::Parts& parts, std::span<const LayerPointer> layers);
 
-}  // namespace filigree
+}  // namespace filigree::internal

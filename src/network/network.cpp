@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "network/challenge.h"
-
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -68,6 +67,12 @@ Network::Parts checked(Network::Parts parts) {
 }
 
 }  // namespace
+
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
 
 Index Network::Parts::inputs() const {
   return ports.empty() ? layers->inputs() : static_cast<Index>(ports.input_of.size());
@@ -155,6 +160,10 @@ Network radix_net(Index neurons, Index layers, std::uint64_t seed) {
   return Network({std::make_shared<RadixNet>(neurons, layers, seed)});
 }
 
+}  // namespace filigree
+
+namespace filigree::internal {
+
 std::vector<LayerPointer> all_layers(const Network& network, const Observer& observer) {
   std::vector<LayerPointer> layers;
   const Index count = network.layers();
@@ -196,4 +205,4 @@ void require_plain(const Network& network, const char* what) {
          mixes ? "a mixture of experts" : "exits");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

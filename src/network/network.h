@@ -11,8 +11,7 @@
 #include "filigree/network.h"
 #include "filigree/scaling.h"
 #include "network/layer_source.h"
-
-namespace filigree {
+namespace filigree::internal {
 
 // A head that may end the computation early: it reads what the first `after` layers make of a row.
 struct ExitHead {
@@ -29,21 +28,29 @@ struct PortMap {
   bool operator==(const PortMap&) const = default;
 };
 
+}  // namespace filigree::internal
+
+namespace filigree {
+
 // Layers, and what comes before the first and after the last of them. A pass takes the parts of one network,
 // changes some, and makes another: the rest goes along, and layers are shared.
 struct Network::Parts {
-  std::shared_ptr<const LayerSource> layers;
-  PortMap ports = {};
+  std::shared_ptr<const internal::LayerSource> layers;
+  internal::PortMap ports = {};
   NetworkFacts facts = {};           // of the outer inputs and outputs
-  std::vector<ExitHead> exits = {};  // in the order of the layers; with the outputs of the network
-  DataOrigin origin = {};            // of its training data
+  std::vector<internal::ExitHead> exits = {};  // in the order of the layers; with the outputs of the network
+  internal::DataOrigin origin = {};            // of its training data
 
   Index inputs() const;  // outer ones
   Index outputs() const;
   // The same network with other layers in memory. Their outer widths may differ.
-  Parts with(std::vector<LayerPointer> changed, std::string description) const;
-  Parts with(std::vector<Layer> changed, std::string description) const;
+  Parts with(std::vector<internal::LayerPointer> changed, std::string description) const;
+  Parts with(std::vector<internal::Layer> changed, std::string description) const;
 };
+
+}  // namespace filigree
+
+namespace filigree::internal {
 
 // Every layer, in memory. Reports progress where they have to be made.
 std::vector<LayerPointer> all_layers(const Network& network, const Observer& observer = {});
@@ -57,4 +64,4 @@ Offset connections_of(std::span<const Layer> layers);
 // Throws Error if the network has exits or mixtures; `what`: what takes plain ones only.
 void require_plain(const Network& network, const char* what);
 
-}  // namespace filigree
+}  // namespace filigree::internal

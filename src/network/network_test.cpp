@@ -15,7 +15,7 @@
 #include "network/test_networks.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 Layer random_layer(Index outputs, Index inputs, std::uint64_t seed) {
@@ -354,4 +354,4 @@ TEST(ModelFile, RefusesDamage) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

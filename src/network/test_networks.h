@@ -7,7 +7,7 @@
 
 #include "network/model_file.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline Network in_memory(std::vector<Layer> layers, NetworkFacts facts = {}) {
   Network::Parts parts;
@@ -39,4 +39,4 @@ inline void write_model(const std::filesystem::path& path, const Pieces& pieces)
   write_model(path, {nullptr, pieces.ports, pieces.facts, pieces.exits}, layers);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

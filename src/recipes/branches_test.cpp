@@ -12,7 +12,7 @@
 #include "network/test_networks.h"
 #include "sparse/test_errors.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TrainOptions small(std::vector<Index> network, double sparsity) {
@@ -205,4 +205,4 @@ TEST(Mixture, IsKeptInModelFiles) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

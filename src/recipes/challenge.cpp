@@ -16,6 +16,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer) {
   if (options.repeat < 1) throw std::invalid_argument(fmt::format("repeat {} times", options.repeat));
   if (options.kernel != DeviceKernel::fused && options.engine == Engine::compiled)

@@ -16,7 +16,7 @@
 #include "io/idx.h"
 #include "network/challenge.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -209,4 +209,4 @@ Verification verify_categories(const ChallengeData& data, const std::vector<Inde
   return result;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "sparse/bit_panels.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct ChallengeData {
   Network network;
@@ -48,4 +48,4 @@ struct Verification {
 Verification verify_categories(const ChallengeData& data, const std::vector<Index>& categories,
                                Offset connections, Check check, const Observer& observer);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "network/network.h"
 #include "sparse/test_errors.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 Data digits() {
@@ -301,4 +301,4 @@ TEST(Footprint, CountsWhatThereIsAndTimesEveryBatch) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

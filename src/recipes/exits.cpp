@@ -12,6 +12,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 std::vector<double> default_exit_thresholds() {
   return {0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1};
 }

@@ -12,6 +12,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 Footprint::Timing time_batch(const Plan::Impl& plan, const DataRows& rows, Index batch, double seconds,

@@ -23,6 +23,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 const char* const kModel = "model.safetensors";

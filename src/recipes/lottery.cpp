@@ -19,6 +19,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 bool all_full(const Network& network) {

@@ -20,6 +20,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 const char* const kOriginal = "original.safetensors";

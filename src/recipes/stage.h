@@ -6,7 +6,7 @@
 
 #include "filigree/train.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // begin(RunDirectory) makes a new run. If directory.resume and it was begun before, it goes on instead, with
 // the settings it was begun with; one that had ended is only evaluated again.
@@ -19,4 +19,4 @@ TrainRun begin_or_resume(const Data& data, RunDirectory directory, const Begin& 
   return begin(directory);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "io/test_files.h"
 #include "sparse/test_errors.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 SweepOptions quick() {
@@ -98,4 +98,4 @@ TEST(Sweep, DoublesBudgetsByDefault) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -19,6 +19,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 constexpr int kTurns = 51;

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <iterator>
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -188,4 +188,4 @@ std::string to_svg(const Plot& plot) {
   return svg + "</svg>\n";
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace filigree {
+namespace filigree::internal {
 
 struct PlotPoint {
   double x = 0, y = 0;
@@ -33,4 +33,4 @@ PlotPoint error_point(double x, double accuracy, double half, double least);
 // Points whose numbers are not finite and above zero are left out.
 std::string to_svg(const Plot& plot);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -67,4 +67,4 @@ TEST(Plot, EvenAxesAndLabels) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "base/parallel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 BitPanels make_bit_panels(const InputRows& inputs) {
   assert(inputs.binary());
@@ -28,4 +28,4 @@ BitPanels make_bit_panels(const InputRows& inputs) {
   return result;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr Index kBitPanelRows = 32;
 
@@ -24,4 +24,4 @@ struct BitPanels {
 // `inputs` must be binary.
 BitPanels make_bit_panels(const InputRows& inputs);
 
-}  // namespace filigree
+}  // namespace filigree::internal

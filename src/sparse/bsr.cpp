@@ -10,6 +10,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 void validate_block_side(Index block, std::string_view what) {

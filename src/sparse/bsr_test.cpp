@@ -10,7 +10,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // 1 . .
@@ -98,4 +98,4 @@ TEST(BsrValidate, NamesTheBlockAndThePlace) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

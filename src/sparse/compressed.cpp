@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -51,4 +51,4 @@ void validate_compressed(const CompressedArrays& a, std::string_view what) {
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The arrays of a compressed matrix, with the words an error message calls them by.
 struct CompressedArrays {
@@ -21,4 +21,4 @@ struct CompressedArrays {
 // indices of a line are out of range or not strictly increasing. `what` names the matrix.
 void validate_compressed(const CompressedArrays& arrays, std::string_view what);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,6 +8,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 // Reorders entry numbers by key, keeping the order of equal keys. Keys lie in [0, bound).

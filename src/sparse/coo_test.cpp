@@ -10,7 +10,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(CooToCsr, SortsEntriesInAnyOrder) {
@@ -88,4 +88,4 @@ TEST(CooRoundTrip, DoublesValuesWhenEveryEntryComesTwice) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,6 +9,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 void validate(const CscView& m, std::string_view what) {
   validate_compressed({"column", "row", m.cols, m.rows, m.column_begin, m.row}, what);
   if (m.value.size() != m.row.size())

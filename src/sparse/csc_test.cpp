@@ -7,7 +7,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // 1 . 2
@@ -49,4 +49,4 @@ TEST(CscValidate, SpeaksOfColumnsThatHoldRows) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,6 +9,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 void validate(const CsrView& m, std::string_view what) {
   validate_compressed({"row", "column", m.rows, m.cols, m.row_begin, m.column}, what);
   if (m.value.size() != m.column.size()) {

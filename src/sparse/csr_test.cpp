@@ -9,7 +9,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // 1 . 2
@@ -101,4 +101,4 @@ TEST(FullMatrix, HasEveryEntryInItsPlace) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

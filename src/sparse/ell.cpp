@@ -8,6 +8,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 std::size_t places(const EllMatrix& m) {

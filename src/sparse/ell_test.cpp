@@ -7,7 +7,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr Index kPad = kEllPadding;
@@ -61,4 +61,4 @@ TEST(EllValidate, NamesRowAndPlace) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

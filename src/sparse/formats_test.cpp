@@ -8,7 +8,7 @@
 #include "filigree/sparse.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(Formats, KeepAMatrixOnAnyWalkThroughThem) {
@@ -33,4 +33,4 @@ TEST(Formats, KeepAMatrixOnAnyWalkThroughThem) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

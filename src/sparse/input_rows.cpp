@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-namespace filigree {
+namespace filigree::internal {
 
 bool nonnegative(const InputRows& inputs) {
   return inputs.binary() || std::all_of(inputs.value.begin(), inputs.value.begin() + inputs.nnz(),
                                         [](float v) { return v >= 0; });
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

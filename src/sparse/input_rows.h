@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr Index kMaxInputColumns = 65536;
 
@@ -31,4 +31,4 @@ struct InputRows {
 
 bool nonnegative(const InputRows& inputs);  // every value
 
-}  // namespace filigree
+}  // namespace filigree::internal

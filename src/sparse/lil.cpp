@@ -9,6 +9,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 namespace {
 
 // The first entry of a sorted row at column c or beyond.

@@ -11,7 +11,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(LilMatrix, InsertsFindsAndErases) {
@@ -74,4 +74,4 @@ TEST(LilValidate, NamesTheRow) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 std::size_t Pattern::bytes() const {
   return row_begin.size() * sizeof(row_begin[0]) + column.size() * sizeof(column[0]) +
@@ -101,4 +101,4 @@ Pattern to_pattern(const CsrView& matrix) {
   return pattern;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "filigree/sparse.h"
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline constexpr Index kMaxPatternColumns = 65536;
 
@@ -51,4 +51,4 @@ void transpose_values(const Pattern& pattern, std::span<const float> value, cons
 CsrMatrix to_csr(const Pattern& pattern, std::span<const float> value);
 Pattern to_pattern(const CsrView& matrix);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // x . x
@@ -158,4 +158,4 @@ TEST(PatternValidate, NamesEachBreach) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "filigree/vocabulary.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // "" when the call throws no Error.
 template <typename Call>
@@ -30,4 +30,4 @@ std::string complaint_of(const Call& call) {
   return "";
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

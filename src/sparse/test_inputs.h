@@ -6,7 +6,7 @@
 
 #include "sparse/input_rows.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Rows of `cols` values each, one after another.
 inline InputRows full_rows(Index cols, const std::vector<float>& values) {
@@ -24,4 +24,4 @@ inline InputRows full_rows(Index cols, const std::vector<float>& values) {
   return inputs;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 CsrMatrix random_csr(Index rows, Index cols, double density, std::uint64_t seed) {
   Random random(seed);
@@ -39,4 +39,4 @@ void showValue(const CsrMatrix& m, std::ostream& out) {
                      m.value);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 
 #include "filigree/sparse.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Each place of a row holds an entry with probability `density`; one row in eight is empty. No zeros.
 CsrMatrix random_csr(Index rows, Index cols, double density, std::uint64_t seed);
@@ -23,4 +23,4 @@ rc::Gen<CsrMatrix> any_csr();
 // RapidCheck prints a failing matrix with this.
 void showValue(const CsrMatrix& m, std::ostream& out);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -13,7 +13,7 @@
 #include "train/layer.h"
 #include "train/loss.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Rows to compute gradients of. `key` decides what drops out.
 struct GradientRows {
@@ -51,4 +51,4 @@ class TrainingBackend {
   virtual LossSum evaluate(const DataRows& data, std::span<const Index> rows) = 0;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "train/topology.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::uint64_t kKey = 0x1234567890abcdefu;
@@ -350,4 +350,4 @@ TEST(Layout, PutsExpertsInPlaceOfTheirLayerAndBranchesLast) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,9 +4,9 @@
 #define TOML_EXCEPTIONS 1  // without them toml++ 3.3 goes on after some errors
 // Malformed text can break its assertions ("a = [[}"), which neither abort here nor go unchecked.
 #define TOML_ASSERT(condition) \
-  (static_cast<bool>(condition) ? static_cast<void>(0) : filigree::refuse_malformed())
+  (static_cast<bool>(condition) ? static_cast<void>(0) : filigree::internal::refuse_malformed())
 
-namespace filigree {
+namespace filigree::internal {
 [[noreturn]] void refuse_malformed();
 }
 
@@ -25,7 +25,7 @@ namespace filigree {
 #include "train/settings.h"
 #include "train/toml_letters.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 void refuse_malformed() {
   throw std::domain_error("malformed TOML");
@@ -284,6 +284,12 @@ TrainConfig parse_config(Source source, const TrainConfig& defaults) {
   }
   return config;
 }
+
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
 
 TrainConfig read_config(const std::filesystem::path& path, const TrainConfig& defaults) {
   return parse_config(Source(path), defaults);

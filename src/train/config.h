@@ -5,10 +5,10 @@
 #include "filigree/train.h"
 #include "io/source.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What read_config() does; every failure is an Error "file.toml:12: …". to_toml() writes every setting, with
 // comments, and what it writes comes back bit for bit.
 TrainConfig parse_config(Source source, const TrainConfig& defaults);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "io/test_files.h"
 #include "train/settings.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 using testing::AllOf;
@@ -299,4 +299,4 @@ TEST(Config, AppliesThePresetBeforeTheKeys) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "kernels/activation.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -172,4 +172,4 @@ Offset drop_connections(std::vector<TrainLayer>& layers, const std::vector<Keep>
   return dropped;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 
 #include "train/growth.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 using Keep = std::vector<std::uint8_t>;  // per connection: 1 if it stays
 
@@ -42,4 +42,4 @@ void rebuild(TrainLayer& layer, const Keep& keep, const std::vector<Candidate>& 
 Offset drop_connections(std::vector<TrainLayer>& layers, const std::vector<Keep>& keep, Optimizer optimizer,
                         std::size_t slices);
 
-}  // namespace filigree
+}  // namespace filigree::internal

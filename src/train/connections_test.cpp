@@ -9,7 +9,7 @@
 
 #include "train/rules/test_evolving.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 // 3 inputs, 3 hidden neurons, 2 outputs. Hidden neuron 0 is sound, 1 has no input, 2 no reader.
@@ -157,4 +157,4 @@ TEST(CountDead, CountsHiddenNeuronsOfDenseLayersAsAlive) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

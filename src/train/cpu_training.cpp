@@ -7,7 +7,7 @@
 #include "kernels/packed.h"
 #include "train/optimizer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -105,4 +105,4 @@ LossSum CpuTraining::evaluate(const DataRows& data, std::span<const Index> rows)
   return total(sums);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

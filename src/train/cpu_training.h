@@ -7,7 +7,7 @@
 #include "train/pass.h"
 #include "train/state.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Slices of a batch that may run side by side. They follow from the batch alone, never from the number of
 // threads: each has gradients of its own, which are added up in order.
@@ -38,4 +38,4 @@ class CpuTraining final : public TrainingBackend {
   std::unique_ptr<Record> record_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

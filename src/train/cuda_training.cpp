@@ -8,7 +8,7 @@
 #include "train/cpu_training.h"
 #include "train/pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -167,4 +167,4 @@ std::unique_ptr<GrowthView> CudaTraining::growth() {
   return std::make_unique<DeviceGrowth>(*training_);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "train/backend.h"
 #include "train/state.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Which devices train; none: the CPU.
 struct DevicePlace {
@@ -42,4 +42,4 @@ class CudaTraining final : public TrainingBackend {
   std::vector<Pattern> full_;  // the connections of dense layers, which have no pattern of their own
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

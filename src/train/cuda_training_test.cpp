@@ -11,7 +11,7 @@
 #include "train/test_training.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 struct Case {
@@ -153,4 +153,4 @@ TEST(CudaTraining, SaysWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

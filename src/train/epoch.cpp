@@ -7,7 +7,7 @@
 #include "train/connections.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -120,4 +120,4 @@ Offset Training::connections() const {
   return sum;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "train/rules/budget.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -84,4 +84,4 @@ Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, c
   return evolution;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 
 #include "train/rules/rule.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct Evolution {
   Offset dropped = 0, grown = 0;
@@ -14,4 +14,4 @@ struct Evolution {
 Evolution evolve(std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,
                  const GrowthView* growth, std::size_t slices);
 
-}  // namespace filigree
+}  // namespace filigree::internal

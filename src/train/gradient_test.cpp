@@ -13,7 +13,7 @@
 #include "train/test_training.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kLanes = 32;
@@ -340,4 +340,4 @@ TEST(SlicePass, AddsToTheGradientsThatAreThere) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

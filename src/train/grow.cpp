@@ -9,7 +9,7 @@
 #include "train/connections.h"
 #include "train/start.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::vector<Layer> with_more_neurons(std::vector<Layer> layers,
   return layers;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 #include "network/network.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Hidden layer `l` (counted from 0) with one more neuron for each of `split` (which may repeat): a copy that
 // reads what the split one reads; each reader's weight is divided between the two, 30 to 70 % to one. The
@@ -29,4 +29,4 @@ std::vector<Layer> with_more_neurons(std::vector<Layer> layers,
                                      const std::vector<std::vector<double>>& gradients, double growth,
                                      Offset most, Random& random);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,7 +15,7 @@
 #include "train/test_training.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::vector<Layer> random_model(const std::vector<Index>& network, double sparsity,
@@ -135,4 +135,4 @@ TEST(NeuronGradients, AreThoseOfTheirConnections) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -15,7 +15,7 @@
 #include "kernels/find_large.h"
 #include "kernels/gemm.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 bool larger(const Candidate& a, const Candidate& b) {
   // The bits of a positive float are in the order of its value.
@@ -294,4 +294,4 @@ void choose_at_random(const Pattern& taken, std::size_t count, Random& random,
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 
 #include "train/pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A place in a layer's pattern and the gradient of the mean loss there.
 struct Candidate {
@@ -66,4 +66,4 @@ void keep_largest(std::vector<Candidate>& found, std::size_t count);
 void choose_at_random(const Pattern& taken, std::size_t count, Random& random,
                       std::vector<Candidate>& chosen);
 
-}  // namespace filigree
+}  // namespace filigree::internal

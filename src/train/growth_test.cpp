@@ -12,7 +12,7 @@
 #include "sparse/test_matrices.h"
 #include "train/test_training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 enum class Place { dense_rows, sparse_rows, above };
@@ -302,4 +302,4 @@ TEST(ChooseAtRandom, PrefersNoPlace) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

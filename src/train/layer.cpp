@@ -3,7 +3,7 @@
 
 #include "kernels/descent.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -77,4 +77,4 @@ void set_connections(TrainLayer& layer, const Layer& source, bool reads_neurons)
   refresh_transposed(layer);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

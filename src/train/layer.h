@@ -11,7 +11,7 @@
 #include "network/layer.h"
 #include "sparse/pattern.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Independent random streams of one seed; `a` and `b` tell layers, steps and epochs apart.
 enum class Stream : std::uint64_t { topology = 1, values, shuffle, dropout, growth, growth_rows, validation };
@@ -65,4 +65,4 @@ Layer to_layer(const TrainLayer& layer);
 // `reads_neurons`: it is above the first, and needs the transposed connections.
 void set_connections(TrainLayer& layer, const Layer& source, bool reads_neurons);
 
-}  // namespace filigree
+}  // namespace filigree::internal

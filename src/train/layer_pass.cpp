@@ -8,7 +8,7 @@
 #include "kernels/gemm.h"
 #include "kernels/panel_pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -71,4 +71,4 @@ void backward_layer(TrainLayer& layer, std::size_t slice, const float* x, const 
   for (std::size_t i = 0; gated && i < layer.inputs * stride; ++i) next[i] = x[i] > 0 ? next[i] : 0.0f;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "train/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // y = activation(W x + b). Panels are neuron-major with `stride` samples a neuron, any number of them for
 // dense layers, else as panel_pass.h says; `sum` gets W x + b unless it is null.
@@ -22,4 +22,4 @@ void backward_layer(TrainLayer& layer, std::size_t slice, const float* x, const 
 std::span<float> gradient_of(TrainLayer& layer, std::size_t slice);
 void add_bias_gradient(TrainLayer& layer, std::size_t slice, const float* delta, std::size_t stride);
 
-}  // namespace filigree
+}  // namespace filigree::internal

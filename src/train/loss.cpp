@@ -5,7 +5,7 @@
 
 #include "kernels/softmax.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 Activation output_activation(Loss loss) {
   switch (loss) {
@@ -86,4 +86,4 @@ double LossFunction::mean_square(const Outputs& outputs, double scale, std::span
   return loss;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

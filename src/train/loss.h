@@ -8,7 +8,7 @@
 #include "filigree/activation.h"
 #include "filigree/options.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // What the last layer does to its sums, for the loss to be of the result.
 Activation output_activation(Loss loss);
@@ -44,4 +44,4 @@ class LossFunction {
   std::vector<float> share_, highest_, log_sum_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kStride = 32;
@@ -124,4 +124,4 @@ TEST(LossFunction, LetsNoLogitThatIsNotFinitePassUnseen) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 #include "train/start.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -56,4 +56,4 @@ Network draw_ticket(const Network& trained, const Network& early, const TrainOpt
   return with_layers(early, std::move(ticket), "a ticket");
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

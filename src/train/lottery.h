@@ -5,7 +5,7 @@
 #include "network/network.h"
 #include "train/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The same connections with weights by chance (options.init, options.seed) and biases of zero.
 Network with_fresh_values(const Network& network, const TrainOptions& options);
@@ -14,4 +14,4 @@ Network with_fresh_values(const Network& network, const TrainOptions& options);
 // has all connections of `trained`.
 Network draw_ticket(const Network& trained, const Network& early, const TrainOptions& options);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -13,7 +13,7 @@
 #include "train/test_pruning.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 std::vector<Layer> random_layers(const TrainOptions& options, std::uint64_t seed) {
@@ -90,4 +90,4 @@ TEST(WithFreshValues, DrawsByTheSeedAndKeepsTheConnections) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

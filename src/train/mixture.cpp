@@ -10,7 +10,7 @@
 #include "kernels/softmax.h"
 #include "train/layer_pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -200,4 +200,4 @@ std::vector<std::size_t> MixturePass::chosen() const {
   return counts;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "kernels/panel_pass.h"
 #include "train/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The layers of a mixture among those of a network.
 struct MixturePlace {
@@ -77,4 +77,4 @@ class MixturePass {
   std::vector<float> highest_, log_sum_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

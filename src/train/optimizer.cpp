@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "kernels/descent.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -112,4 +112,4 @@ void update(std::vector<TrainLayer>& layers, const DescentRates& rates) {
                });
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "kernels/descent.h"
 #include "train/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Adds the gradients of all slices up into the first and returns the norm over all parameters.
 double combine_gradients(std::vector<TrainLayer>& layers);
@@ -21,4 +21,4 @@ DescentRates descent_rates(const TrainOptions& options, double lr, double scale,
 // values.
 void update(std::vector<TrainLayer>& layers, const DescentRates& rates);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "train/test_training.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr std::size_t kSlices = 3;
@@ -178,4 +178,4 @@ TEST(Optimizer, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

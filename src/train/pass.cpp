@@ -12,7 +12,7 @@
 #include "kernels/panel_pass.h"
 #include "train/layer_pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -350,4 +350,4 @@ LossSum SlicePass::evaluate(const std::vector<TrainLayer>& layers, const Batch& 
   return total;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

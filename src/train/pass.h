@@ -13,7 +13,7 @@
 #include "train/loss.h"
 #include "train/mixture.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Some rows of a data set, as the first layer gets them.
 struct Batch {
@@ -103,4 +103,4 @@ class SlicePass {
   std::vector<Index> labels_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

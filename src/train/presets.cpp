@@ -7,6 +7,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 TrainOptions preset_options(const std::string& name) {
   TrainOptions o;
   o.preset = name;

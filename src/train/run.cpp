@@ -5,7 +5,7 @@
 #include "train/start.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -57,4 +57,4 @@ TrainOutcome run_training(const Dataset& data, const TrainOptions& options, cons
   return outcome;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

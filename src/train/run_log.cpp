@@ -7,7 +7,7 @@
 #include "network/model_file.h"
 #include "train/config.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -123,4 +123,4 @@ void RunLog::guard(const Dataset& data, const TrainOptions& options,
   }
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -9,7 +9,7 @@
 #include "io/directory_lock.h"
 #include "train/state.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Where a run keeps its files.
 struct RunFiles {
@@ -51,4 +51,4 @@ class RunLog {
   std::shared_ptr<const DirectoryLock> lock_;
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -16,7 +16,7 @@
 #include "train/test_training.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TrainOptions options_for(const Dataset& data) {
@@ -631,4 +631,4 @@ TEST(Run, RefusesSettingsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <limits>
 #include <stdexcept>
+namespace filigree::internal {
 
-namespace filigree {
 namespace {
 
 constexpr double kAny = std::numeric_limits<double>::infinity();
@@ -268,6 +268,12 @@ const Setting* find_setting(std::string_view name) {
   return found == std::end(kSettings) ? nullptr : found;
 }
 
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
+
 std::vector<SettingInfo> setting_infos(const TrainOptions& standard) {
   std::vector<SettingInfo> infos;
   for (const Setting& setting : kSettings)
@@ -295,6 +301,10 @@ void apply_setting(TrainOptions& options, std::string_view name, std::string_vie
 std::string setting_text(const TrainOptions& options, std::string_view name) {
   return text_of(known_setting(name), options);
 }
+
+}  // namespace filigree
+
+namespace filigree::internal {
 
 void check_settings(const TrainOptions& options) {
   for (const Setting& setting : kSettings)
@@ -330,4 +340,4 @@ std::string possible_numbers(const Setting& limits) {
                      limits.high);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

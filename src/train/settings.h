@@ -11,7 +11,7 @@
 
 #include "filigree/train.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A member whose values have words.
 class WordMember {
@@ -78,4 +78,4 @@ inline constexpr bool is_list = false;
 template <typename T>
 inline constexpr bool is_list<std::vector<T>> = true;
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "train/loss.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -142,4 +142,4 @@ TrainState start_from(const Network& given, const Dataset& data, const TrainOpti
   return state;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -4,7 +4,7 @@
 
 #include "train/state.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The state before the first step. Shape, densities, loss, activations and scaling are the network's and take
 // the place of those in `options`; a compiled one is expanded first. Throws Error if the network cannot be
@@ -16,4 +16,4 @@ std::vector<TrainLayer> layers_of(const Network& network, const TrainOptions& op
 // Shape, densities, loss and sparsity of `options` become the network's.
 void take_shape(const Network& network, TrainOptions& options);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "train/config.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -359,4 +359,4 @@ Network network_of(const TrainState& state, Which which) {
   return Network(parts.with(std::move(layers), "a network in training"));
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

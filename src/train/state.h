@@ -15,7 +15,7 @@
 #include "network/network.h"
 #include "train/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct TrainState {
   TrainOptions options;
@@ -56,4 +56,4 @@ Network network_of(const TrainState& state, Which which = Which::last);
 std::string to_json_line(const EpochReport& report);
 EpochReport epoch_from_json(const std::string& line);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "train/test_training.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -311,4 +311,4 @@ TEST(NetworkOf, KeepsLayersScalingAndLoss) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -11,7 +11,7 @@
 #include "io/safetensors.h"
 #include "train/state.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 inline void change_checkpoint(const std::filesystem::path& path,
                               const std::function<void(Metadata&)>& change) {
@@ -25,4 +25,4 @@ inline void change_checkpoint(const std::filesystem::path& path,
   write_safetensors(path, metadata, views);
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

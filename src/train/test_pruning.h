@@ -5,7 +5,7 @@
 #include "train/evolve.h"
 #include "train/test_training.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // From one sparsity to another, all layers compared, every ten steps; lost connections stay.
 inline TrainOptions pruning(std::vector<Index> network, double from, double to) {
@@ -29,4 +29,4 @@ inline std::size_t connections(const std::vector<TrainLayer>& layers) {
 
 inline constexpr Moment kEnd{1000, 1000, 0.1};
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -18,7 +18,7 @@
 #include "train/layer.h"
 #include "train/pass.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 enum class Kind { floats, bytes, sparse };
 inline constexpr Kind kKinds[] = {Kind::floats, Kind::bytes, Kind::sparse};
@@ -302,4 +302,4 @@ struct ThreadsRestored {
   ~ThreadsRestored() { set_threads(0); }
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-namespace filigree {
+namespace filigree::internal {
 
 std::string hide_letters(std::string_view text) {
   std::string hidden;
@@ -38,4 +38,4 @@ std::string show_letters(std::string_view text) {
   return shown;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace filigree {
+namespace filigree::internal {
 
 // Every byte beyond ASCII, and %, as %xx. The escapes of % itself (\u0025) must not be in the text.
 std::string hide_letters(std::string_view text);
@@ -15,4 +15,4 @@ bool escapes_percent(std::string_view text);
 // The other way, for the strings that came out.
 std::string show_letters(std::string_view text);
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "train/loss.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -269,4 +269,4 @@ std::vector<TrainLayer> make_layers(const TrainOptions& options, bool sparse_inp
   return layers;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "train/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Connections of each weight matrix; they add up to the share of all weights that 1 - sparsity asks for.
 std::vector<Offset> connections_per_layer(const TrainOptions& options);
@@ -36,4 +36,4 @@ TrainLayer make_layer(const TrainOptions& options, const LayerShape& shape, std:
 // Weights by chance, as options.init and options.seed say, for the connections of layer `l` of a network.
 void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l);
 
-}  // namespace filigree
+}  // namespace filigree::internal

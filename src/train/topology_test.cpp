@@ -13,7 +13,7 @@
 #include "sparse/test_errors.h"
 #include "train/test_training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TrainOptions options_for(std::vector<Index> network, double sparsity,
@@ -272,4 +272,4 @@ TEST(Topology, RefusesLayersWhoseNeuronsConnectionsCannotName) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

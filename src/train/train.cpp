@@ -7,8 +7,7 @@
 #include "data/data.h"
 #include "train/config.h"
 #include "train/training.h"
-
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -71,6 +70,12 @@ TrainOptions with_network(TrainOptions options, const Dataset& data) {
   neurons.push_back(data.classes);
   return options;
 }
+
+}  // namespace filigree::internal
+
+namespace filigree {
+
+using namespace internal;
 
 TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory& directory,
                const TrainObserver& observer) {

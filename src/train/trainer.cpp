@@ -12,6 +12,8 @@
 
 namespace filigree {
 
+using namespace internal;
+
 struct Trainer::Impl {
   Data data;
   Session session;

@@ -10,7 +10,7 @@
 #include "network/network.h"
 #include "sparse/test_errors.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 Data blobs(Index rows, std::uint64_t seed) {
@@ -145,4 +145,4 @@ TEST(Trainer, GoesOnFromANetworkAndKeepsItsSession) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "train/settings.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -340,4 +340,4 @@ std::vector<Index> Training::shuffled_rows(std::int64_t epoch) const {
   return rows;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "train/run_log.h"
 #include "train/state.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // A network in training: the state, and what the steps need besides. Single steps are public for benchmarks.
 class Training {
@@ -97,4 +97,4 @@ TrainOutcome run_training(const Dataset& data, const TrainOptions& options, cons
                           const TrainObserver& observer, const Network* start = nullptr,
                           const DevicePlace& place = {});
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -14,7 +14,7 @@
 #include "train/cpu_training.h"
 #include "train/test_training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -408,4 +408,4 @@ TEST(Training, NoticesAWeightThatIsNotFiniteInAnyLayer) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -21,7 +21,7 @@ enum cusparseSpMMAlg_t { CUSPARSE_SPMM_CSR_ALG2 = 6 };
 enum cusparseSpGEMMAlg_t { CUSPARSE_SPGEMM_DEFAULT = 0 };
 enum cudaDataType { CUDA_R_32F = 0 };
 
-namespace filigree::emulated {
+namespace filigree::internal::emulated {
 struct SparseHandle {
   cudaStream_t stream = nullptr;
 };
@@ -39,18 +39,18 @@ struct Product {
   std::vector<std::map<int, float>> rows;
 };
 inline constexpr std::size_t kBufferBytes = 1000;
-}  // namespace filigree::emulated
+}  // namespace filigree::internal::emulated
 
-using cusparseHandle_t = filigree::emulated::SparseHandle*;
-using cusparseSpMatDescr_t = filigree::emulated::SparseMatrix*;
-using cusparseDnMatDescr_t = filigree::emulated::DenseMatrix*;
-using cusparseSpGEMMDescr_t = filigree::emulated::Product*;
+using cusparseHandle_t = filigree::internal::emulated::SparseHandle*;
+using cusparseSpMatDescr_t = filigree::internal::emulated::SparseMatrix*;
+using cusparseDnMatDescr_t = filigree::internal::emulated::DenseMatrix*;
+using cusparseSpGEMMDescr_t = filigree::internal::emulated::Product*;
 
 inline const char* cusparseGetErrorString(cusparseStatus_t status) {
   return status == CUSPARSE_STATUS_SUCCESS ? "no error" : "invalid value";
 }
 inline cusparseStatus_t cusparseCreate(cusparseHandle_t* handle) {
-  *handle = new filigree::emulated::SparseHandle;
+  *handle = new filigree::internal::emulated::SparseHandle;
   return CUSPARSE_STATUS_SUCCESS;
 }
 inline cusparseStatus_t cusparseDestroy(cusparseHandle_t handle) {
@@ -65,7 +65,7 @@ inline cusparseStatus_t cusparseCreateCsr(cusparseSpMatDescr_t* matrix, std::int
                                           std::int64_t nnz, void* begin, void* column, void* value,
                                           cusparseIndexType_t, cusparseIndexType_t, cusparseIndexBase_t,
                                           cudaDataType) {
-  *matrix = new filigree::emulated::SparseMatrix{
+  *matrix = new filigree::internal::emulated::SparseMatrix{
       rows, cols, nnz, static_cast<int*>(begin), static_cast<int*>(column), static_cast<float*>(value)};
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -90,7 +90,7 @@ inline cusparseStatus_t cusparseSpMatGetSize(cusparseSpMatDescr_t matrix, std::i
 inline cusparseStatus_t cusparseCreateDnMat(cusparseDnMatDescr_t* matrix, std::int64_t rows,
                                             std::int64_t cols, std::int64_t stride, void* value, cudaDataType,
                                             cusparseOrder_t) {
-  *matrix = new filigree::emulated::DenseMatrix{rows, cols, stride, static_cast<float*>(value)};
+  *matrix = new filigree::internal::emulated::DenseMatrix{rows, cols, stride, static_cast<float*>(value)};
   return CUSPARSE_STATUS_SUCCESS;
 }
 inline cusparseStatus_t cusparseDestroyDnMat(cusparseDnMatDescr_t matrix) {
@@ -102,7 +102,7 @@ inline cusparseStatus_t cusparseSpMM_bufferSize(cusparseHandle_t, cusparseOperat
                                                 const void*, cusparseSpMatDescr_t, cusparseDnMatDescr_t,
                                                 const void*, cusparseDnMatDescr_t, cudaDataType,
                                                 cusparseSpMMAlg_t, std::size_t* bytes) {
-  *bytes = filigree::emulated::kBufferBytes;
+  *bytes = filigree::internal::emulated::kBufferBytes;
   return CUSPARSE_STATUS_SUCCESS;
 }
 inline cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t, cusparseOperation_t,
@@ -112,8 +112,9 @@ inline cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_
   if (buffer == nullptr || a->cols != b->rows || a->rows != c->rows || b->cols != c->cols ||
       *static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0)
     return CUSPARSE_STATUS_INVALID_VALUE;
-  filigree::emulated::enqueue(handle->stream, [w = *a, x = *b, y = *c, buffer] {
-    static_cast<char*>(buffer)[filigree::emulated::kBufferBytes - 1] = 1;  // it is as long as was said
+  filigree::internal::emulated::enqueue(handle->stream, [w = *a, x = *b, y = *c, buffer] {
+    static_cast<char*>(buffer)[filigree::internal::emulated::kBufferBytes - 1] =
+        1;  // it is as long as was said
     for (std::int64_t r = 0; r < w.rows; ++r)
       for (std::int64_t s = 0; s < x.cols; ++s) {
         float sum = 0;
@@ -126,7 +127,7 @@ inline cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_
 }
 
 inline cusparseStatus_t cusparseSpGEMM_createDescr(cusparseSpGEMMDescr_t* product) {
-  *product = new filigree::emulated::Product;
+  *product = new filigree::internal::emulated::Product;
   return CUSPARSE_STATUS_SUCCESS;
 }
 inline cusparseStatus_t cusparseSpGEMM_destroyDescr(cusparseSpGEMMDescr_t product) {
@@ -140,7 +141,7 @@ inline cusparseStatus_t cusparseSpGEMM_workEstimation(cusparseHandle_t, cusparse
                                                       cusparseSpGEMMAlg_t, cusparseSpGEMMDescr_t product,
                                                       std::size_t* bytes, void* buffer) {
   if (a->cols != b->rows || c->rows != a->rows || c->cols != b->cols) return CUSPARSE_STATUS_INVALID_VALUE;
-  *bytes = filigree::emulated::kBufferBytes;
+  *bytes = filigree::internal::emulated::kBufferBytes;
   product->buffers[0] = buffer;
   return CUSPARSE_STATUS_SUCCESS;
 }
@@ -152,12 +153,13 @@ inline cusparseStatus_t cusparseSpGEMM_compute(cusparseHandle_t handle, cusparse
                                                cusparseSpGEMMDescr_t product, std::size_t* bytes,
                                                void* buffer) {
   if (product->buffers[0] == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  *bytes = filigree::emulated::kBufferBytes;
+  *bytes = filigree::internal::emulated::kBufferBytes;
   product->buffers[1] = buffer;
   if (buffer == nullptr) return CUSPARSE_STATUS_SUCCESS;
   cudaStreamSynchronize(handle->stream);
   for (void* each : product->buffers)
-    static_cast<char*>(each)[filigree::emulated::kBufferBytes - 1] = 1;  // they are as long as was said
+    static_cast<char*>(each)[filigree::internal::emulated::kBufferBytes - 1] =
+        1;  // they are as long as was said
   product->rows.assign(static_cast<std::size_t>(a->rows), {});
   c->nnz = 0;
   for (std::int64_t r = 0; r < a->rows; ++r) {
@@ -174,7 +176,7 @@ inline cusparseStatus_t cusparseSpGEMM_copy(cusparseHandle_t handle, cusparseOpe
                                             const void*, cusparseSpMatDescr_t c, cudaDataType,
                                             cusparseSpGEMMAlg_t, cusparseSpGEMMDescr_t product) {
   if (product->buffers[1] == nullptr || c->begin == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  filigree::emulated::enqueue(handle->stream, [to = *c, rows = product->rows] {
+  filigree::internal::emulated::enqueue(handle->stream, [to = *c, rows = product->rows] {
     int at = 0;
     for (std::size_t r = 0; r < rows.size(); ++r) {
       to.begin[r] = at;

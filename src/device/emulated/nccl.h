@@ -17,7 +17,7 @@ struct ncclComm {
 };
 using ncclComm_t = ncclComm*;
 
-namespace filigree::emulated {
+namespace filigree::internal::emulated {
 struct Reduction {
   const void* from;
   void* to;
@@ -25,7 +25,7 @@ struct Reduction {
   cudaStream_t stream;
 };
 inline std::vector<Reduction> reductions;
-}  // namespace filigree::emulated
+}  // namespace filigree::internal::emulated
 
 inline const char* ncclGetErrorString(ncclResult_t result) {
   return result == ncclSuccess ? "no error" : "invalid argument";
@@ -39,16 +39,16 @@ inline ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   return ncclSuccess;
 }
 inline ncclResult_t ncclGroupStart() {
-  filigree::emulated::reductions.clear();
+  filigree::internal::emulated::reductions.clear();
   return ncclSuccess;
 }
 inline ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t, ncclRedOp_t,
                                   ncclComm_t, cudaStream_t stream) {
-  filigree::emulated::reductions.push_back({from, to, count, stream});
+  filigree::internal::emulated::reductions.push_back({from, to, count, stream});
   return ncclSuccess;
 }
 inline ncclResult_t ncclGroupEnd() {
-  using filigree::emulated::reductions;
+  using filigree::internal::emulated::reductions;
   for (const auto& r : reductions) {
     if (r.count != reductions.front().count) return ncclInvalidArgument;
     cudaStreamSynchronize(r.stream);

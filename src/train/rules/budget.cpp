@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 double drop_fraction(const TrainOptions& options, const Moment& moment) {
   const double done =
@@ -188,4 +188,4 @@ std::vector<std::size_t> shares(std::size_t total, const std::vector<double>& we
   return part;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

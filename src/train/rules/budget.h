@@ -4,7 +4,7 @@
 
 #include "train/rules/rule.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // The share of weights that are dropped now.
 double drop_fraction(const TrainOptions& options, const Moment& moment);
@@ -55,11 +55,11 @@ void drop_by_layer(std::vector<TrainLayer>& layers, std::vector<Keep>& keep, con
 std::vector<std::size_t> shares(std::size_t total, const std::vector<double>& weight,
                                 const std::vector<std::size_t>& limit);
 
-}  // namespace filigree
+}  // namespace filigree::internal
 
 #include "base/parallel.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 template <typename DropInLayer>
 void drop_by_layer(std::vector<TrainLayer>& layers, std::vector<Keep>& keep, const DropInLayer& drop) {
@@ -69,4 +69,4 @@ void drop_by_layer(std::vector<TrainLayer>& layers, std::vector<Keep>& keep, con
   });
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -6,7 +6,7 @@
 
 #include "train/rules/budget.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -80,4 +80,4 @@ const EvolutionRule& ertl_rule() {
   return rule;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -12,7 +12,7 @@
 #include "train/rules/budget.h"
 #include "train/rules/test_evolving.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(Evolve, KeepsTheNumberOfConnectionsAndWhatBelongsToThoseThatStay) {
@@ -385,4 +385,4 @@ TEST(Evolve, IsTheSameForAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

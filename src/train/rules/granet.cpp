@@ -6,7 +6,7 @@
 #include "train/rules/budget.h"
 #include "train/rules/prune.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -62,4 +62,4 @@ const EvolutionRule& granet_rule() {
   return rule;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

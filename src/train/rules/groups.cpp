@@ -10,7 +10,7 @@
 #include "train/rules/prune.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -255,4 +255,4 @@ const EvolutionRule& group_rule() {
   return rule;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -7,7 +7,7 @@
 
 #include "train/rules/rule.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Which groups a connection belongs to. Structure::neurons: an input or a hidden neuron is all its
 // connections, both ways, so a connection belongs to one or two; outputs of the network are no group.
@@ -44,4 +44,4 @@ class Grouping {
 // shrink.
 void shrink_groups(std::vector<TrainLayer>& layers, const TrainOptions& options, double step);
 
-}  // namespace filigree
+}  // namespace filigree::internal

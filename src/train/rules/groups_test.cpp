@@ -12,7 +12,7 @@
 #include "train/test_pruning.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TrainOptions grouped(Structure structure, std::vector<Index> network, double sparsity, double target) {
@@ -216,4 +216,4 @@ TEST(PruneGroups, ComparesNeuronsByWhatTheyTake) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

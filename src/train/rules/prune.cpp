@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "train/rules/budget.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -113,4 +113,4 @@ const EvolutionRule& prune_rule() {
   return rule;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

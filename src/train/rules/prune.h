@@ -4,7 +4,7 @@
 
 #include "train/rules/rule.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Unmarks what must go for the network, or each layer (options.redistribute), to be as sparse as it should be
 // at this moment. With PruneBy::taylor the gradients of the connections are in the first slice of each
@@ -29,4 +29,4 @@ class PruningRule : public EvolutionRule {
   }
 };
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -17,7 +17,7 @@
 #include "train/topology.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TEST(Prune, FollowsTheCubicScheduleAndEndsAtItsTarget) {
@@ -218,4 +218,4 @@ TEST(StartFrom, RefusesWhatCannotBeTrained) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

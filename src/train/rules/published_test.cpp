@@ -10,7 +10,7 @@
 #include "train/rules/test_evolving.h"
 #include "train/training.h"
 
-namespace filigree {
+namespace filigree::internal {
 namespace {
 
 TrainOptions three_layers(Evolve rule) {
@@ -129,4 +129,4 @@ TEST(PublishedRules, LearnAndResumeBitByBit) {
 }
 
 }  // namespace
-}  // namespace filigree
+}  // namespace filigree::internal

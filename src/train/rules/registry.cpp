@@ -2,7 +2,7 @@
 // The rules there are.
 #include "train/rules/rule.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 const EvolutionRule* rule_of(const TrainOptions& options) {
   if (options.network.dense) return nullptr;
@@ -25,4 +25,4 @@ const EvolutionRule* rule_of(const TrainOptions& options) {
   return nullptr;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -2,7 +2,7 @@
 // RigL (Evci et al. 2020): the smallest weights go, and connections come where the gradient is largest.
 #include "train/rules/budget.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -33,4 +33,4 @@ const EvolutionRule& rigl_rule() {
   return rule;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

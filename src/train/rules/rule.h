@@ -10,7 +10,7 @@
 #include "train/growth.h"
 #include "train/layer.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 // Where a run stands when its topology changes.
 struct Moment {
@@ -82,4 +82,4 @@ const EvolutionRule& granet_rule();
 const EvolutionRule& prune_rule();
 const EvolutionRule& group_rule();
 
-}  // namespace filigree
+}  // namespace filigree::internal

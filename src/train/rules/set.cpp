@@ -5,7 +5,7 @@
 
 #include "train/rules/budget.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -44,4 +44,4 @@ const EvolutionRule& set_rule() {
   return rule;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

@@ -10,7 +10,7 @@
 #include "train/optimizer.h"
 #include "train/rules/budget.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 namespace {
 
@@ -54,4 +54,4 @@ const EvolutionRule& snfs_rule() {
   return rule;
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal

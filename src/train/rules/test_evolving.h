@@ -13,7 +13,7 @@
 #include "train/test_training.h"
 #include "train/topology.h"
 
-namespace filigree {
+namespace filigree::internal {
 
 struct Weight {
   float value = 0, first = 0, second = 0;
@@ -114,4 +114,4 @@ inline Moment any_moment() {
   return {*rc::gen::inRange<std::int64_t>(1, 100), 100, 0.125};
 }
 
-}  // namespace filigree
+}  // namespace filigree::internal
