@@ -15,14 +15,14 @@
 namespace filigree {
 
 struct Plan::Impl {
-  Session session;                       // that it runs in
+  Session session;                                 // that it runs in
   std::unique_ptr<internal::ResidentPlan> layers;  // or:
   std::unique_ptr<internal::RoutedPlan> routed;
   internal::InputMap input_map;
   std::vector<Index> output_of;  // see PortMap
   std::vector<float> output_constant;
   NetworkFacts facts;
-  std::size_t exits = 0;                   // of the network, taken by none if the plan is not routed
+  std::size_t exits = 0;  // of the network, taken by none if the plan is not routed
   std::shared_ptr<internal::DeviceExecutor> device;  // null: the CPU
   std::unique_ptr<internal::AdaptiveRun> adaptive = std::make_unique<internal::AdaptiveRun>();
 

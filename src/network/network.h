@@ -37,7 +37,7 @@ namespace filigree {
 struct Network::Parts {
   std::shared_ptr<const internal::LayerSource> layers;
   internal::PortMap ports = {};
-  NetworkFacts facts = {};           // of the outer inputs and outputs
+  NetworkFacts facts = {};                     // of the outer inputs and outputs
   std::vector<internal::ExitHead> exits = {};  // in the order of the layers; with the outputs of the network
   internal::DataOrigin origin = {};            // of its training data
 
