@@ -42,13 +42,14 @@ int run_export_bench(ExportBenchArguments& arguments, const Context& context) {
                          short_seconds(bench.compile_seconds), short_bytes(bench.program_bytes)));
   print_line(common, "difference", fmt::format("{:.1e} of the largest output", bench.largest_difference));
   if (!common.quiet)
-    fmt::print("{:>6} {:>12} {:>12} {:>9}  {}\n", "rows", "library", "program", "faster", "range");
+    fmt::print("{:>6} {:>12} {:>12} {:>14}  {}\n", "rows", "library", "program", "program is",
+               "speed-up from–to");
   nlohmann::json rows = nlohmann::json::array();
   for (const ExportBench::Row& row : bench.rows) {
     if (!common.quiet)
-      fmt::print("{:>6} {:>12} {:>12} {:>8.2f}x  {:.2f}–{:.2f}\n", row.rows,
-                 short_seconds(row.library_seconds), short_seconds(row.program_seconds), row.speedup,
-                 row.slowest_speedup, row.fastest_speedup);
+      fmt::print("{:>6} {:>12} {:>12} {:>14}  {:.2f}–{:.2f}\n", row.rows, short_seconds(row.library_seconds),
+                 short_seconds(row.program_seconds), factor(row.speedup, 1), row.slowest_speedup,
+                 row.fastest_speedup);
     rows.push_back({{"rows", row.rows},
                     {"library_seconds", row.library_seconds},
                     {"program_seconds", row.program_seconds},

@@ -144,6 +144,12 @@ void complain(std::string_view message, std::string_view hint) noexcept {
   write("\n");
 }
 
+std::string factor(double before, double after, const char* better, const char* worse) {
+  if (!(after > 0) || !(before > 0)) return "";
+  return after <= before ? fmt::format("{:.2f}x {}", before / after, better)
+                         : fmt::format("{:.2f}x {}", after / before, worse);
+}
+
 std::string shown(std::string_view text) {
   std::string result;
   escaped(text, [&](std::string_view piece) { result += piece; });

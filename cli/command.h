@@ -111,6 +111,9 @@ void complain(std::string_view message, std::string_view hint = {}) noexcept;
 // Text from a file or a name, for people: control characters as escapes, whatever is not UTF-8 as well.
 std::string shown(std::string_view text);
 
+// "2.10x faster", or, the other way round, "2.10x slower"; empty if either is not above zero.
+std::string factor(double before, double after, const char* better = "faster", const char* worse = "slower");
+
 // A line of the summary on standard output, unless quiet.
 void print_line(const Common& common, std::string_view label, const std::string& text);
 

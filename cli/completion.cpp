@@ -100,9 +100,10 @@ std::string zsh_script(const CLI::App& program) {
   std::vector<const CLI::App*> all;
   collect(program, all);
   std::ranges::sort(all, std::greater<>(), [](const CLI::App* a) { return words_after(*a).size(); });
-  const auto described = [](const std::string& name, std::string what) {
-    std::erase(what, ':');
-    return quoted(name + ":" + what);
+  const auto described = [](const std::string& name, std::string_view what) {
+    std::string entry = name + ":";
+    for (const char c : what) entry += c == ':' ? std::string("\\:") : std::string(1, c);
+    return quoted(entry);
   };
   const auto commands_offered = [&](const CLI::App& app) {
     std::string list;

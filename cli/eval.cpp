@@ -87,14 +87,15 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
   const ExitPoint& whole = curve.points.back();
   print_subject(arguments, network, described, curve.rows);
   if (!common.quiet) {
-    fmt::print("\n{:>9} {:>10} {:>15} {:>9} {:>12} {:>9}  {}\n", "threshold", "accuracy", "connections/row",
+    fmt::print("\n{:>9} {:>10} {:>15} {:>9} {:>12} {:>14}  {}\n", "threshold", "accuracy", "connections/row",
                "of all", "time", "speed", "rows that left behind each exit, and at the end");
     for (const ExitPoint& point : curve.points) {
       const Evaluation& e = point.evaluation;
-      fmt::print("{:>9g} {:>8.2f} % {:>15} {:>7.1f} % {:>12} {:>8.2f}x  {}\n", point.threshold,
-                 100 * e.accuracy, with_commas(static_cast<std::int64_t>(e.connections_per_row + 0.5)),
+      fmt::print("{:>9g} {:>8.2f} % {:>15} {:>7.1f} % {:>12} {:>14}  {}\n", point.threshold, 100 * e.accuracy,
+                 with_commas(static_cast<std::int64_t>(e.connections_per_row + 0.5)),
                  100 * e.connections_per_row / whole.evaluation.connections_per_row,
-                 short_seconds(point.seconds), whole.seconds / point.seconds, fmt::join(e.rows_by_exit, " "));
+                 short_seconds(point.seconds), factor(whole.seconds, point.seconds),
+                 fmt::join(e.rows_by_exit, " "));
     }
   }
   if (!plot.empty()) {

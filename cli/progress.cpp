@@ -98,12 +98,12 @@ void ProgressDisplay::show(const Progress& progress) {
     if (elapsed > 0) facts.push_back(fmt::format("{}/s", short_count(progress.done / elapsed)));
   }
   if (!terminal_) {
-    std::string line = stage_ + ":";
+    std::string line = shown(stage_) + ":";
     for (const std::string& fact : facts) line += "  " + fact;
     std::fputs((line + "\n").c_str(), stderr);
     return;
   }
-  std::fputs(bar_line(stage_, share, facts, terminal_width()).c_str(), stderr);
+  std::fputs(bar_line(shown(stage_), share, facts, terminal_width()).c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
 }

@@ -47,22 +47,15 @@ void print_row(const Common& common, const std::string& what, const std::string&
   if (!common.quiet) fmt::print("{:<11} {:>14} {:>14}  {}\n", what, before, after, change);
 }
 
-// "2.10x faster", or, the other way round, "2.10x slower".
-std::string times(double before, double after, const char* better, const char* worse) {
-  if (!(after > 0) || !(before > 0)) return "";
-  return after <= before ? fmt::format("{:.2f}x {}", before / after, better)
-                         : fmt::format("{:.2f}x {}", after / before, worse);
-}
-
 void print_table(const Common& common, const PruneRun& run) {
   const Footprint &a = run.before, &b = run.after;
   print_row(common, "", "before", "after", "");
   print_row(common, "parameters", with_commas(a.parameters), with_commas(b.parameters),
             fmt::format("{:.2f} % less", 100 - 100.0 * b.parameters / a.parameters));
   print_row(common, "file", short_bytes(run.bytes_before), short_bytes(run.bytes_after),
-            times(run.bytes_before, run.bytes_after, "smaller", "larger"));
+            factor(run.bytes_before, run.bytes_after, "smaller", "larger"));
   print_row(common, "memory", short_bytes(a.memory_bytes), short_bytes(b.memory_bytes),
-            times(a.memory_bytes, b.memory_bytes, "smaller", "larger"));
+            factor(a.memory_bytes, b.memory_bytes, "smaller", "larger"));
   if (!std::isnan(a.accuracy))
     print_row(common, "accuracy", fmt::format("{:.2f} %", 100 * a.accuracy),
               fmt::format("{:.2f} %", 100 * b.accuracy),
@@ -70,7 +63,7 @@ void print_table(const Common& common, const PruneRun& run) {
   for (std::size_t i = 0; i < a.timings.size(); ++i)
     print_row(common, fmt::format("batch {}", a.timings[i].batch), milliseconds(a.timings[i]),
               milliseconds(b.timings[i]),
-              times(a.timings[i].seconds, b.timings[i].seconds, "faster", "slower"));
+              factor(a.timings[i].seconds, b.timings[i].seconds, "faster", "slower"));
   print_line(common, "neurons", fmt::format("{} before", shape_text(a.neurons)));
   print_line(common, "", fmt::format("{} after", shape_text(b.neurons)));
   if (run.time_check)

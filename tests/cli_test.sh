@@ -87,6 +87,8 @@ case $2 in
     holder=$!
     for _ in $(seq 100); do [ -f "$work/held/config.toml" ] && break; sleep 0.05; done
     run 1 train --data digits:4000 --epochs 1 --out "$work/held"; says err "process $holder is working"
+    run 1 prune "$work/run" --data digits:1000 --epochs 1 --out "$work/held"; says err "$work/held"
+    run 1 grow --data digits:1000 --budget 3000 --epochs 1 --out "$work/held"; says err "$work/held"
     kill -INT $holder; wait $holder
     # Deep configurations, names with commas, text that is not UTF-8, control characters.
     { printf a; printf '.a%.0s' $(seq 5000); echo ' = 1'; } > "$work/deep.toml"
@@ -96,12 +98,19 @@ case $2 in
     cp "$work/id.csv" "$work/$(printf 'x\377.csv')"
     run 0 train --data "csv:$work/$(printf 'x\377.csv')" --label-column y --epochs 1 --json "$work/odd.json"
     check test -s "$work/odd.json"
+    mkdir "$work/$(printf 'e\033[31m')" && cp "$work/run/model.safetensors" "$work/$(printf 'e\033[31m')/m.safetensors"
+    run 0 info "$work/$(printf 'e\033[31m')/m.safetensors"; says out 'e\x1b[31m'
+    check test "$(grep -c "$(printf '\033')" "$work/out")" -eq 0
     run 1 info "$(printf '\033[31mred\nline')"; says err '\x1b[31mred\x0aline'
     # What would end in the wrong form or place is refused at once.
     run 2 predict "$work/run" --input "$work/part.csv" --out "$work/c.parquet"; says err .csv
     run 2 predict "$work/run" --input "$work/part.csv" --out - --json -; says err "standard output"
     run 2 export "$work/run" --cpp "$work/net.c"; says err .cpp
     run 2 export "$work/run" --cpp "$work/net.cpp" --name nullptr; says err nullptr
+    for name in layer0 APART given expected sqrt printf mean; do
+      run 2 export "$work/run" --cpp "$work/net.cpp" --name $name; says err $name
+    done
+    run 2 export "$work/run" --cpp "$work/$(printf 'a"\nb.cpp')"; says err "cannot stand in the name"
     run 2 train --data digits:100 --dense --sparsity 0.9; says err --dense
     run 1 info ""; check test ! -s "$work/out"
     # Growth ends at its budget; a network that is refined does not get worse.
@@ -152,6 +161,10 @@ case $2 in
     run 1 train --data "idx:/dev/zero,/dev/zero" --memory-limit 20MB; says err /dev/zero
     echo "1 2000000000:1" > "$work/wide.svm"
     run 1 predict "$work/run" --input "$work/wide.svm" --out - --memory-limit 20MB; says err wide.svm; says err "memory limit"
+    run 1 train --data digits:1000000 --memory-limit 20MB; says err "digits:1000000"; says err "memory limit is 20000000"
+    # Scores that are not finite are no result.
+    { echo id,a,b,y; for i in 1 2 3 4; do echo "$i,3e38,-3e38,$((i % 2))"; done; } > "$work/far.csv"
+    run 1 eval "$work/run" --data "csv:$work/far.csv" --label-column y --part all; says err "not finite"
     # Threads that cannot be had are a sentence, too.
     code=0; (ulimit -v 600000; "$program" challenge --neurons 64 --layers 3 --inputs 2000 --threads 300 > /dev/null 2> "$work/err") || code=$?
     check test "$code" -eq 1; says err "threads can be started"

@@ -19,7 +19,7 @@ using namespace internal;
 
 namespace {
 
-// Words of C++ and functions of <cmath> that someone might think of.
+// Words of C++, and functions of <cmath> and <cstdio>, whose names have declarations already.
 constexpr std::string_view kTaken[] = {
     "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch",
     "char", "char8_t", "char16_t", "char32_t", "class", "compl", "concept", "const", "consteval", "constexpr",
@@ -30,13 +30,23 @@ constexpr std::string_view kTaken[] = {
     "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short",
     "sigmoid", "signed", "sizeof", "static", "static_assert", "static_cast", "std", "struct", "switch",
     "tanh", "template", "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename",
-    "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq", "abs",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh",
+    "erf", "erfc", "exp2", "expm1", "fabs", "fclose", "fdim", "fflush", "fgets", "floor", "fma", "fmax",
+    "fmin", "fmod", "fopen", "fprintf", "fputs", "fread", "frexp", "fwrite", "gamma", "getc", "getchar",
+    "gets", "hypot", "ilogb", "j0", "j1", "jn", "ldexp", "lgamma", "log10", "log1p", "log2", "logb", "lrint",
+    "lround", "modf", "nan", "nearbyint", "nextafter", "perror", "pow", "printf", "putc", "putchar", "puts",
+    "remainder", "remove", "remquo", "rename", "rewind", "rint", "round", "scalb", "scalbn", "scanf", "sin",
+    "sinh", "sprintf", "sqrt", "tan", "tgamma", "tmpfile", "tmpnam", "trunc", "y0", "y1", "yn",
     // of the generated code itself
-    "relu", "leaky", "inputs", "outputs", "x", "y", "a", "b"};
+    "relu", "leaky", "softplus", "inputs", "outputs", "given", "expected", "mean", "scale", "x", "y", "a",
+    "b", "APART"};
 
 bool is_name(const std::string& text) {
   if (std::ranges::count(kTaken, text) > 0 || text.starts_with('_') || text.find("__") != std::string::npos)
     return false;  // words of C++ and of its libraries
+  if (text.starts_with("layer") && text.size() > 5 && std::isdigit(static_cast<unsigned char>(text[5])) != 0)
+    return false;  // functions of the generated code
   const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   return !text.empty() && letter(text[0]) && std::ranges::all_of(text, [&](char c) {
     return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;

@@ -66,6 +66,8 @@ DataRows draw(Index count, const Meanings& meanings, std::uint64_t seed, const O
 
 Dataset load_contexts(Names train_rows, const DataOptions& options, const Observer& observer) {
   const Index rows = rows_named(train_rows, "contexts", kDefaultRows);
+  check_memory("contexts", rows, (std::size_t{kContexts} + kMeasures) * sizeof(float) + sizeof(Index),
+               options);
   Random seeds(options.seed, kStream);
   const Meanings meanings(seeds.next());
   const std::uint64_t train_seed = seeds.next(), test_seed = seeds.next();

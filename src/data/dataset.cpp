@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/system.h"
 #include "data/dataset_sources.h"
 #include "io/message_text.h"
 
@@ -82,6 +83,15 @@ Index rows_named(Names train_rows, std::string_view scheme, Index otherwise) {
     throw std::invalid_argument(fmt::format("{} training rows of {}, but that is a whole number from 1 to {}",
                                             in_quotes(text), scheme, std::numeric_limits<Index>::max()));
   return rows;
+}
+
+void check_memory(std::string_view scheme, Index train_rows, std::size_t bytes_a_row,
+                  const DataOptions& options) {
+  const std::uint64_t limit = memory_limit_or_usual(options.memory_limit);
+  const std::uint64_t rows = std::uint64_t{0} + train_rows + train_rows / 5;
+  if (rows * bytes_a_row > limit)
+    fail_for("memory_limit", "{}:{}: {} rows take {} bytes, but the memory limit is {}", scheme, train_rows,
+             rows, rows * bytes_a_row, limit);
 }
 
 std::string absolute_source(const std::string& source) {

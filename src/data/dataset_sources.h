@@ -23,6 +23,9 @@ Dataset load_contexts(Names train_rows, const DataOptions& options, const Observ
 
 // The number of training rows of data that is made, if one is named.
 Index rows_named(Names train_rows, std::string_view scheme, Index otherwise);
+// Throws Error if `train_rows` and a fifth of them for testing take more memory than they may.
+void check_memory(std::string_view scheme, Index train_rows, std::size_t bytes_a_row,
+                  const DataOptions& options);
 
 // Images 0 … count-1 of the set `seed` of digits.h, 28×28.
 DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer);

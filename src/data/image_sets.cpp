@@ -152,6 +152,7 @@ DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer)
 
 Dataset load_digits(Names train_rows, const DataOptions& options, const Observer& observer) {
   const Index rows = rows_named(train_rows, "digits", kDefaultDigits);
+  check_memory("digits", rows, std::size_t{kDigitSide} * kDigitSide + sizeof(Index), options);
   Random seeds(options.seed, kDigitsStream);
   const std::uint64_t train_seed = seeds.next(), test_seed = seeds.next();
   return {"drawn digits", kDigitClasses, drawn_digits(rows, train_seed, observer),

@@ -52,12 +52,14 @@ TEST(Data, DescribesItselfAndKeepsItsRows) {
 
 TEST(Data, RefusesArraysThatDoNotFit) {
   const std::vector<float> values{1, 2, 3};
-  const std::vector<Index> two{0, 1}, negative{0, -1, 0};
+  const std::vector<Index> two{0, 1}, negative{0, -1, 0}, huge{0, 0, 2147483647};
   EXPECT_THROW(make_data(values, two, 1), std::invalid_argument);
   EXPECT_THROW(make_data(values, two, 0), std::invalid_argument);
   EXPECT_THROW(make_data({}, {}, 1), std::invalid_argument);
   EXPECT_EQ(error_of([&] { make_data(values, negative, 1); }),
             "label of row 1 is -1, but labels are 0, 1, … up to 65535");
+  EXPECT_EQ(error_of([&] { make_data(values, huge, 1); }),
+            "label of row 2 is 2147483647, but labels are 0, 1, … up to 65535");
   const std::vector<float> odd{1, 2, 3, -INFINITY};
   EXPECT_EQ(error_of([&] { make_data(odd, two, 2); }), "feature 1 of row 1 is -inf");
 }

@@ -20,6 +20,7 @@ TEST(AtomicFile, AppearsOnlyOnCommit) {
   AtomicFile file(directory / "out");
   file.write("alpha");
   EXPECT_FALSE(std::filesystem::exists(directory / "out"));
+  EXPECT_EQ(directory.files(), 0U);  // so a killed run leaves nothing behind
   file.commit();
   EXPECT_EQ(file_content(directory / "out"), "alpha");
   EXPECT_EQ(directory.files(), 1U);

@@ -297,6 +297,7 @@ TEST(Categories, SaysWhatIsWrongWhere) {
   EXPECT_EQ(refused("4\n2\n4\n"), "file:3: category 4 again, first on line 1");
   EXPECT_EQ(refused("4\n\n5\n"), "file:2: a blank line, but more entries follow");
   EXPECT_EQ(refused(""), "file: the file is empty");
+  EXPECT_THAT(refused("1\n1"), testing::HasSubstr("cut off"));
 }
 
 TEST(ChallengePaths, AreTheOfficialOnes) {

@@ -78,6 +78,8 @@ TEST(Csv, ALineWithAWordIsAHeaderIfItIsTheFirst) {
 TEST(Csv, AFirstLineOfNumbersAndGapsIsNoHeader) {
   EXPECT_EQ(refusal("1,,2\n"), "file:1: column 2 is empty");
   EXPECT_EQ(refusal("1,nan,2\n"), "file:1: nan in column 2");
+  EXPECT_THAT(refusal("0x10,1\n1,2\n"), testing::StartsWith("file:1: "));
+  EXPECT_THAT(refusal(std::string("1\0,1\n1,2\n", 9)), testing::StartsWith("file:1: "));
 }
 
 TEST(Csv, SaysWhyTheLabelColumnIsNotFound) {

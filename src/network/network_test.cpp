@@ -267,6 +267,39 @@ TEST(ModelFile, StoresAFullLayerAsAMatrix) {
   }
 }
 
+// What a few bytes promise is looked at before memory is taken for it, and nothing in a file is passed over.
+TEST(ModelFile, PromisesNoMoreThanItHolds) {
+  const TestDirectory dir;
+  write_model(dir / "m.safetensors",
+              Pieces{{random_layer(7, 5, 1), random_layer(3, 7, 2), random_layer(2, 3, 3)}});
+  const TensorFile file = read_safetensors(Source(dir / "m.safetensors"));
+  std::map<std::string, TensorView> tensors;
+  for (const auto& [name, tensor] : file.tensors())
+    tensors[name] = {tensor.dtype, tensor.shape, {tensor.bytes.data(), tensor.bytes.size()}};
+  const auto refusal = [&](const Metadata& metadata, const std::map<std::string, TensorView>& with) {
+    write_safetensors(dir / "other.safetensors", metadata, with);
+    return error_of([&] { read_model(dir / "other.safetensors"); });
+  };
+  ASSERT_EQ(refusal(file.metadata(), tensors), "");
+  const auto changed = [&](const char* key, const char* value) {
+    Metadata metadata = file.metadata();
+    metadata[key] = value;
+    return metadata;
+  };
+  EXPECT_NE(refusal(changed("layers", "2"), tensors).find("belongs to"), std::string::npos);
+  EXPECT_NE(refusal(changed("layers.9.inputs", "4"), tensors).find("layers.9.inputs"), std::string::npos);
+  EXPECT_NE(refusal(changed("layers.0.inputs", "2147483647"), tensors).find("must be"), std::string::npos);
+  auto more = tensors;
+  const std::vector<float> one = {1};
+  more["extra"] = tensor_view(std::span(one));
+  EXPECT_NE(refusal(file.metadata(), more).find("\"extra\" belongs to nothing"), std::string::npos);
+  auto empty = tensors;  // 134,217,728 rows of no columns take no bytes
+  empty.erase("layers.0.column");
+  empty.erase("layers.0.row_begin");
+  empty["layers.0.value"] = {file.at("layers.0.value").dtype, Shape{134217728, 0}, {}};
+  EXPECT_NE(refusal(changed("layers.0.inputs", "0"), empty).find("must be"), std::string::npos);
+}
+
 // 5-4-4-3: a mixture of two experts of four neurons each, exits behind both hidden layers.
 Pieces branched_model() {
   Pieces model;

@@ -14,6 +14,7 @@ namespace filigree::internal {
 
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -33,40 +34,63 @@ void refuse_malformed() {
 
 namespace {
 
+// Where the string that begins at `begin` ends: behind its closing quotes, or where the parser will complain.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+  const char quote = text[begin];
+  const bool several_lines = text.substr(begin).starts_with(std::string(3, quote));
+  for (std::size_t i = begin + (several_lines ? 3 : 1); i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (text[i] == '\n' && !several_lines) {
+      return i;
+    } else if (text[i] == quote && !several_lines) {
+      return i + 1;
+    } else if (text[i] == quote && text.substr(i).starts_with(std::string(3, quote))) {
+      for (i += 3; i < text.size() && text[i] == quote;) ++i;  // a string may end with quotes of its own
+      return i;
+    }
+  }
+  return text.size();
+}
+
 // The library descends into nested values, and into the parts of dotted keys, by recursion: no deeper than
 // makes sense.
 void check_depth(std::string_view text, const std::string& file) {
   constexpr int kDeepest = 32;
   int depth = 0, dots = 0;
-  std::size_t line = 1;
-  char quote = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    line += c == '\n';
-    if (quote != 0) {
-      if (c == '\\' && quote == '"') ++i;
-      if (c == quote) quote = 0;
-      if (c == '\n')
-        quote = dots = 0;  // of strings over several lines each line begins anew: too careful by a little
-      continue;
-    }
-    if (c == '#') {
-      i = std::min(text.find('\n', i), text.size()) - 1;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '.') {
-      ++dots;
-    } else if (c == '[' || c == '{') {
-      ++depth;
-      dots = 0;
-    } else if (c == ']' || c == '}') {
-      depth = std::max(0, depth - 1);
-      dots = 0;
-    } else if (c == ',' || c == '=' || c == '\n') {
-      dots = 0;
+    switch (text[i]) {
+      case '#':
+        i = std::min(text.find('\n', i), text.size()) - 1;
+        break;
+      case '"':
+      case '\'':
+        i = end_of_string(text, i) - 1;
+        break;
+      case '.':
+        ++dots;
+        break;
+      case '[':
+      case '{':
+        ++depth;
+        dots = 0;
+        break;
+      case ']':
+      case '}':
+        depth = std::max(0, depth - 1);
+        dots = 0;
+        break;
+      case ',':
+      case '=':
+      case '\n':
+        dots = 0;
+        break;
+      default:
+        break;
     }
     if (depth > kDeepest || dots > kDeepest)
-      fail("{}:{}: values or keys nested more than {} deep", file, line, kDeepest);
+      fail("{}:{}: values or keys nested more than {} deep", file,
+           1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n'), kDeepest);
   }
 }
 

@@ -237,6 +237,20 @@ TEST(Config, SurvivesWhatBreaksTheParser) {
   for (const char* text : {"\u00e4 = 1", "lr = 1 \ufe7f", "lr = +\"a\\\"\u079d", "lr = 1\n[\f]",
                            "network = [[}0[1]", "data.source = \"a\n\u00e4\""})
     EXPECT_THAT(error_in(text), HasSubstr("file:")) << text;
+  // Depth is counted outside of strings, however they are quoted.
+  const auto repeated = [](const char* part) {
+    std::string text;
+    for (int i = 0; i < 5000; ++i) text += part;
+    return text;
+  };
+  for (const std::string& deep :
+       {"a" + repeated(".a") + " = 1", "a = " + repeated("["), "a = " + repeated("{b="),
+        "a = [\"\"\"\n'\"\"\", {b" + repeated(".b") + " = 1}]", "a = ['''\n\"''', " + repeated("["),
+        "a = [\"\"\"x\"\"\"\", " + repeated("["), "a = '\\' # '\nb" + repeated(".b") + " = 1"})
+    EXPECT_THAT(error_in(deep), HasSubstr("nested more than 32 deep")) << deep.substr(0, 20);
+  const std::string dots(100, '.'), brackets(100, '[');
+  for (const char* quotes : {"'", "\"", "'''", "\"\"\""})
+    EXPECT_EQ(parsed("data.source = " + (quotes + dots + brackets) + quotes).data.source, dots + brackets);
   EXPECT_EQ(parsed("data.source = \"\"\"\\\n\u00a7\"\"\"").data.source, "\u00a7");
   EXPECT_EQ(parsed("# \u00e4 %\ndata.source = '\u00e4 %c3%25 \xff'").data.source, "\u00e4 %c3%25 \xff");
   EXPECT_EQ(parsed("data.source = \"\\u00e4%\"").data.source, "\u00e4%");

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "filigree/runtime.h"
 #include "io/safetensors.h"
 #include "io/test_files.h"
 #include "train/test_checkpoint.h"
@@ -93,6 +94,7 @@ TEST(Checkpoint, BringsEverythingBack) {
       EXPECT_EQ(back.step_in_epoch, 3);
       EXPECT_EQ(back.best_accuracy, 0.7);
       EXPECT_EQ(back.best_epoch, 2);
+      EXPECT_EQ(back.simd, simd_name());  // resuming with other instructions is worth a warning
       EXPECT_EQ(back.best, state.best);
       expect_same(back.epoch, state.epoch);
       ASSERT_EQ(back.history.size(), 2u);
