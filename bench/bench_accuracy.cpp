@@ -181,7 +181,7 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
     table.add(c, "ertl, random growth", random, 0.99, 0, 0);
     TrainOptions fixed = ertl;
     fixed.evolution.rule = Evolve::none;
-    table.add(c, "ertl, no evolution", fixed, 0.99, 0, 0);
+    table.add(c, "ertl, no topology updates", fixed, 0.99, 0, 0);
   }
   return std::move(table).rows();
 }

@@ -173,7 +173,7 @@ int run_compression_bench(CompressionArguments& arguments, const Context& contex
 Run add_bench_compression(CLI::App& app) {
   auto arguments = std::make_shared<CompressionArguments>();
   CLI::App* command = app.add_subcommand(
-      "compression", "prune a dense network by every method and time the results in alternation");
+      "compression", "prune a dense network by every method and time the results, interleaved");
   arguments->data.add_to(*command)->required();
   CompressionBenchOptions& options = arguments->options;
   command->add_option("--epochs", options.epochs, "number of epochs of the dense network, and of each method")
@@ -200,9 +200,9 @@ Run add_bench_compression(CLI::App& app) {
   command->add_option("--seed", options.seed, "seed of all random choices [1]")
       ->type_name("N")
       ->check(whole_number());
-  add_examples(*command,
-               {{"filigree bench compression --data fashion", "compare all methods on one network"},
-                {"filigree bench compression --data digits --epochs 5", "a quick look, without any data"}});
+  add_examples(*command, {{"filigree bench compression --data fashion", "compare all methods on one network"},
+                          {"filigree bench compression --data digits --epochs 5",
+                           "take a quick look, without any data"}});
   arguments->common.add_to(*command);
   return [arguments](const Context& context) { return run_compression_bench(*arguments, context); };
 }
@@ -216,9 +216,10 @@ Run add_bench_export(CLI::App& app) {
   export_command->add_option("--repeat", exported->repeat, "number of timed rounds [200]")
       ->check(CLI::Range(1, 1000000))
       ->type_name("N");
-  add_examples(*export_command, {{"filigree bench export runs/first/model.safetensors", "on random rows"},
-                                 {"filigree bench export runs/first/model.safetensors --data fashion",
-                                  "on rows of a data set"}});
+  add_examples(*export_command,
+               {{"filigree bench export runs/first/model.safetensors", "time both on random rows"},
+                {"filigree bench export runs/first/model.safetensors --data fashion",
+                 "time both on rows of a data set"}});
   exported->common.add_to(*export_command);
   return [exported](const Context& context) { return run_export_bench(*exported, context); };
 }
@@ -234,9 +235,9 @@ Run add_bench_activations(CLI::App& app) {
       ->type_name("N");
   add_examples(*activations_command,
                {{"filigree bench activations runs/first/model.safetensors --data fashion",
-                 "where zeros are, and what they save"},
+                 "see where zeros are and what skipping them saves"},
                 {"filigree bench activations runs/first/model.safetensors --data fashion --threads 1",
-                 "on one thread"}});
+                 "do the same on one thread"}});
   activations->common.add_to(*activations_command);
   return [activations](const Context& context) { return run_activation_bench(*activations, context); };
 }

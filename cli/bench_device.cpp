@@ -134,7 +134,7 @@ Run add_bench_device(CLI::App& bench) {
       ->type_name("N");
   add_bytes_option(*command, arguments->options.memory_limit, kChallengeMemoryHelp);
   add_examples(*command,
-               {{"filigree bench device", "predictions and published figures of all sizes"},
+               {{"filigree bench device", "print predictions and published figures of all sizes"},
                 {"filigree bench device --device cuda --mnist DIR", "measure every kernel on a GPU"}});
   arguments->device.add_to(*command);
   arguments->common.add_to(*command);

@@ -246,7 +246,7 @@ Run add_bench_accuracy(CLI::App& bench) {
   command->add_flag("--no-dense", arguments->no_dense, "leave dense networks out");
   add_examples(
       *command,
-      {{"filigree bench accuracy --seeds 1 --epochs 20", "a quick look, on Fashion-MNIST"},
+      {{"filigree bench accuracy --seeds 1 --epochs 20", "take a quick look, on Fashion-MNIST"},
        {"filigree bench accuracy --mnist data/mnist",
         "print the MNIST and Fashion-MNIST rows of docs/measurements/accuracy.md; this takes hours"}});
   arguments->common.add_to(*command);

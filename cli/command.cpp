@@ -206,14 +206,15 @@ CLI::Option* add_bytes_option(CLI::App& app, std::uint64_t& bytes, const char* h
   return app.add_option_function<std::string>("--memory-limit", parse, help)->type_name("SIZE");
 }
 
+void ChallengeArguments::add_size_to(CLI::App& app, const char* neurons_help, const char* seed_help) {
+  app.add_option("--neurons", source.neurons, neurons_help)->check(CLI::Range(1, 65536))->type_name("N");
+  app.add_option("--seed", source.seed, seed_help)->check(whole_number())->type_name("S");
+}
+
 void ChallengeArguments::add_network_to(CLI::App& app, const char* layers_help) {
-  app.add_option("--neurons", source.neurons, "neurons of each layer, and pixels of each image [1024]")
-      ->check(CLI::Range(1, 65536))
-      ->type_name("N");
+  add_size_to(app, "neurons of each layer, and pixels of each image [1024]",
+              "seed of generated networks and of drawn digits [1]");
   app.add_option("--layers", source.layers, layers_help)->check(CLI::Range(1, 1 << 20))->type_name("L");
-  app.add_option("--seed", source.seed, "seed of generated networks and of drawn digits [1]")
-      ->check(whole_number())
-      ->type_name("S");
 }
 
 void ChallengeArguments::add_images_to(CLI::App& app) {
@@ -414,6 +415,10 @@ int report_mismatches(const ChallengeResult& r) {
   complain(fmt::format("wrong answer: the categories differ from the {} in these rows (counted from 1): {}",
                        r.verified == "official" ? "official list" : "double-precision reference", rows));
   return 1;
+}
+
+void say_required_unless_resumed(CLI::Option& option) {
+  option.description(option.get_description() + "; required unless --resume is given");
 }
 
 }  // namespace filigree::cli

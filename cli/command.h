@@ -63,6 +63,7 @@ Run add_train(CLI::App& command);
 struct ChallengeArguments {
   ChallengeInputs source;
   Index inputs = 0;
+  void add_size_to(CLI::App& app, const char* neurons_help, const char* seed_help);  // --neurons --seed
   void add_network_to(CLI::App& app, const char* layers_help);  // --neurons --layers --seed
   void add_images_to(CLI::App& app);                            // --inputs --mnist
   ChallengeInputs parsed() const;
@@ -126,5 +127,8 @@ std::string short_bytes(std::uint64_t bytes);  // "1.5 GiB"
 nlohmann::json to_json(const ChallengeResult& result);
 void print_result(const Common& common, const ChallengeResult& result);
 int report_mismatches(const ChallengeResult& result);  // prints them; the exit code
+
+// Says in the help text that the option is required unless --resume is given.
+void say_required_unless_resumed(CLI::Option& option);
 
 }  // namespace filigree::cli

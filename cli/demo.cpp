@@ -117,8 +117,8 @@ int run_demo(Common& common, const Context& context) {
 
 Run add_demo(CLI::App& command) {
   auto common = std::make_shared<Common>();
-  add_examples(command, {{"filigree demo", "takes a few seconds and needs no data"},
-                         {"filigree demo --json demo.json", "keep the figures"}});
+  add_examples(command, {{"filigree demo", "see what it does, in a few seconds and without data"},
+                         {"filigree demo --json demo.json", "write the figures to a file as well"}});
   common->add_to(command);
   return [common](const Context& context) { return run_demo(*common, context); };
 }

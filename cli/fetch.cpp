@@ -49,7 +49,7 @@ int run_fetch(FetchArguments& arguments, const Context& context) {
 
 Run add_fetch(CLI::App& command) {
   auto arguments = std::make_shared<FetchArguments>();
-  command.add_option("name", arguments->name, "data set: mnist, fashion (Fashion-MNIST) or higgs (2.8 GB)")
+  command.add_option("name", arguments->name, "data set; fashion is Fashion-MNIST, and higgs has 2.8 GB")
       ->required()
       ->check(CLI::IsMember({"mnist", "fashion", "higgs"}));
   command.add_option("--out", arguments->options.directory, "directory for the files [data/NAME]")

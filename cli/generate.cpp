@@ -35,11 +35,10 @@ int run_generate(GenerateArguments& arguments, const Context& context, const std
   }
   if (arguments.out != "/dev/stdout")
     print_line(arguments.common, "written", fmt::format("{} to {}", what, arguments.out));
-  arguments.common.write_json({{"written", arguments.out},
-                               {"what", what},
-                               {"neurons", source.neurons},
-                               {"layers", source.layers == 0 ? 120 : source.layers},
-                               {"seed", source.seed}});
+  nlohmann::json result = {
+      {"written", arguments.out}, {"what", what}, {"neurons", source.neurons}, {"seed", source.seed}};
+  if (what != "images") result["layers"] = source.layers == 0 ? 120 : source.layers;
+  arguments.common.write_json(result);
   return 0;
 }
 
@@ -47,25 +46,36 @@ int run_generate(GenerateArguments& arguments, const Context& context, const std
 
 Run add_generate(CLI::App& command) {
   command.require_subcommand(1);
-  const auto add = [&](const char* name, const char* help, const char* target) {
-    auto arguments = std::make_shared<GenerateArguments>();
-    CLI::App* sub = command.add_subcommand(name, help);
-    arguments->challenge.add_network_to(*sub, "number of layers [120]");
-    if (std::string_view(name) != "network") arguments->challenge.add_images_to(*sub);
-    sub->add_option("--out", arguments->out, "where to write the result")->required()->type_name(target);
-    add_examples(
-        *sub,
-        {{fmt::format("filigree generate {} --out {}", name, target), "make the default size, 1024 × 120"},
-         {fmt::format("filigree generate {} --neurons 4096 --layers 480 --seed 2 --out {}", name, target),
-          "make another size with another random structure"}});
-    arguments->common.add_to(*sub);
-    return Subcommand{sub, arguments};
+  const auto add = [&](const char* name, const char* help) {
+    return Subcommand{command.add_subcommand(name, help), std::make_shared<GenerateArguments>()};
   };
-  const Subcommand network = add("network", "write a RadiX-Net as a model file", "FILE.safetensors");
+  const auto add_rest = [](const Subcommand& sub, const char* target, const char* size, const char* options,
+                           const char* other) {
+    sub.app->add_option("--out", sub.arguments->out, "where to write the result")
+        ->required()
+        ->type_name(target);
+    const std::string name = sub.app->get_name();
+    add_examples(*sub.app, {{fmt::format("filigree generate {} --out {}", name, target), size},
+                            {fmt::format("filigree generate {} {} --out {}", name, options, target), other}});
+    sub.arguments->common.add_to(*sub.app);
+  };
+  const Subcommand network = add("network", "write a RadiX-Net as a model file");
+  network.arguments->challenge.add_network_to(*network.app, "number of layers [120]");
+  add_rest(network, "FILE.safetensors", "make the default size, 1024 × 120",
+           "--neurons 4096 --layers 480 --seed 2", "make another size with another random structure");
   const Subcommand images =
-      add("images", "write challenge images as TSV, compressed if the name ends in .gz", "FILE.tsv");
+      add("images", "write challenge images as TSV, compressed if the name ends in .gz");
+  images.arguments->challenge.add_size_to(*images.app, "number of pixels of each image [1024]",
+                                          "seed of drawn digits [1]");
+  images.arguments->challenge.add_images_to(*images.app);
+  add_rest(images, "FILE.tsv", "draw 60000 digits of 1024 pixels", "--neurons 4096 --mnist DIR",
+           "make the official images of 4096 pixels from MNIST");
   const Subcommand files =
-      add("challenge-files", "write layers, images and reference categories in the official layout", "DIR");
+      add("challenge-files", "write layers, images and reference categories in the official layout");
+  files.arguments->challenge.add_network_to(*files.app, "number of layers [120]");
+  files.arguments->challenge.add_images_to(*files.app);
+  add_rest(files, "DIR", "make the default size, 1024 × 120", "--neurons 4096 --layers 480 --seed 2",
+           "make another size with another random structure");
   files.app->add_flag("--gzip", files.arguments->gzip, "compress every file with gzip");
 
   add_examples(command,

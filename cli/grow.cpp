@@ -102,10 +102,11 @@ int run_grow(GrowArguments& arguments, const Context& context) {
 Run add_grow(CLI::App& command) {
   auto arguments = std::make_shared<GrowArguments>();
   CLI::Option* data = arguments->data.add_to(command);
-  CLI::Option* budget =
-      command.add_option("--budget", arguments->growth.budget, "number of connections to grow to")
-          ->type_name("N")
-          ->check(CLI::PositiveNumber);
+  CLI::Option* budget = command
+                            .add_option("--budget", arguments->growth.budget,
+                                        "number of connections to grow to; a new run needs this or --flops")
+                            ->type_name("N")
+                            ->check(CLI::PositiveNumber);
   CLI::Option* flops =
       command
           .add_option(
@@ -127,7 +128,7 @@ Run add_grow(CLI::App& command) {
   CLI::Option* prune = command
                            .add_option("--prune", arguments->growth.prune,
                                        "share of the weights that is pruned after the last stage")
-                           ->type_name("N")
+                           ->type_name("SHARE")
                            ->capture_default_str()
                            ->check(CLI::Range(0.0, 0.99));
   CLI::Option* out =
@@ -136,6 +137,7 @@ Run add_grow(CLI::App& command) {
   CLI::Option* resume =
       command.add_option("--resume", arguments->resume, "continue the interrupted run in this directory")
           ->type_name("RUN");
+  for (CLI::Option* needed : {data, out}) say_required_unless_resumed(*needed);
   for (CLI::Option* other : {data, budget, flops, stages, deepen, prune, out}) resume->excludes(other);
   add_examples(command,
                {{"filigree grow --data fashion --budget 20000 --out grown", "grow to 20,000 connections"},

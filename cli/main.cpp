@@ -251,11 +251,12 @@ Run add_help(CLI::App& command) {
       ->group("Arguments");
   command
       .add_option("--form", arguments->form,
-                  "text for the terminal, a manual page, Markdown, or a list of all commands [text]")
+                  "form of the answer: text for the terminal, a manual page (man), Markdown, or a list of "
+                  "all commands [text]")
       ->type_name("FORM")
       ->check(CLI::IsMember({"text", "man", "markdown", "list"}))
       ->group("Options");
-  add_examples(command, {{"filigree help train", "show what train can be told"},
+  add_examples(command, {{"filigree help train", "show the options of train"},
                          {"filigree help --form man train | man -l -", "read it as a manual page"}});
   return [arguments](const Context&) {
     Tree tree;
@@ -275,7 +276,7 @@ Run add_help(CLI::App& command) {
 
 Run add_completion(CLI::App& command) {
   auto shell = std::make_shared<std::string>();
-  command.add_option("shell", *shell, "the shell to complete for: bash, zsh or fish")
+  command.add_option("shell", *shell, "the shell to complete for")
       ->type_name("SHELL")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))

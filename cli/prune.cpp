@@ -227,14 +227,14 @@ Run add_prune(CLI::App& command) {
   CLI::Option* out = command
                          .add_option("--out", arguments->out,
                                      "directory for the result, compact.safetensors, and the files of the "
-                                     "run; required unless --resume is "
-                                     "given")
+                                     "run")
                          ->type_name("RUN");
   CLI::Option* resume =
       command.add_option("--resume", arguments->resume, "continue the interrupted run in this directory")
           ->type_name("RUN");
   for (CLI::Option* other : {model, data, method, target, once, time_model, rows, rounds, rewind, out})
     resume->excludes(other);
+  for (CLI::Option* needed : {model, data, out}) say_required_unless_resumed(*needed);
   add_note(command,
            "Methods:\n"
            "  magnitude  single weights, the smallest first\n"

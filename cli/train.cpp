@@ -216,7 +216,7 @@ int run_train(TrainArguments& arguments, const Context& context) {
 
 Run add_train(CLI::App& command) {
   auto arguments = std::make_shared<TrainArguments>();
-  arguments->data.add_to(command);
+  say_required_unless_resumed(*arguments->data.add_to(command));
   CLI::Option* preset =
       command
           .add_option("--preset", arguments->preset,

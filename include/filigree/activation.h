@@ -41,17 +41,17 @@ struct ActivationFunction {
   bool operator==(Activation) const = delete;  // of the kind, or of the parameters as well?
   bool is(Activation of_kind) const { return kind == of_kind; }
 
-  double operator()(double z) const;  // the meaning; NaN stays NaN
-  double derivative(double z) const;  // at a corner, that of the side below
-  float inverse(float y) const;       // a sum that gives y, no further out than floats tell results apart
-  bool gives_zero(float z) const;     // exactly
+  double operator()(double z) const;  // its value at z; NaN stays NaN
+  double derivative(double z) const;  // at a corner, the one from below
+  float inverse(float y) const;       // some z whose value is y
+  bool gives_zero(float z) const;     // its value at z is exactly 0
   ZeroSums zero_sums() const;
   bool non_decreasing() const;
   bool saturates() const { return kind == Activation::relu && cap < kNoCap; }
-  bool derivative_needs_sum() const;  // else the result tells the derivative
-  bool is_curve() const;              // costs an exponential function
+  bool derivative_needs_sum() const;  // else the derivative follows from the value
+  bool is_curve() const;              // computing it takes an exponential function
   bool has_slope() const { return kind == Activation::leaky_relu; }
-  // Nothing of it is left after a product that ends with max(z, 0) and the cap, or with nothing.
+  // The product's kernel can apply it: relu with its cap, or identity.
   bool in_epilogue() const { return kind == Activation::relu || kind == Activation::identity; }
 };
 

@@ -82,7 +82,7 @@ struct ThreadRow {
 struct MemoryRow {  // of a 512×512 layer
   double sparsity = 0;
   std::size_t dense_bytes = 0;      // weights, gradient, momentum
-  std::size_t parameter_bytes = 0;  // the same with the places of connections
+  std::size_t parameter_bytes = 0;  // the same with the indices of connections
   std::size_t workspace_bytes = 0;  // what the passes hold besides
 };
 struct EvolutionRow {
@@ -115,15 +115,16 @@ struct TrainingBenchOptions {
   std::vector<double> sparsities = {0.9, 0.97, 0.99};
   Index inference_rows = 10000;
   int repeat = 25;
-  bool extras = true;  // threads, evolution, wide layers
+  bool extras = true;  // threads, topology updates, wide layers
 };
-// inference: 784-512-512-512-512-512-10; step: 784-256-256-256-10, batch 512; both beside dense GEMM, in
-// turns.
+// inference: 784-512-512-512-512-512-10; step: 784-256-256-256-10, batch 512; both
+// interleaved with dense GEMM.
 TrainingBench bench_training(const TrainingBenchOptions& options, const Observer& observer = {});
 
 // One line of the accuracy table: a network on a data set at a sparsity, several seeds.
 struct AccuracyRow {
-  std::string data, network, method;  // method: "best", "ertl", "ertl, random growth", "ertl, no growth"
+  std::string data, network, method;  // method: "best", "ertl", "ertl, random growth", "ertl, no topology
+                                      // updates"
   double sparsity = 0;                // negative: dense
   Offset connections = 0;
   std::vector<double> accuracy;  // test, last epoch, one per seed
@@ -136,7 +137,7 @@ struct AccuracyBenchOptions {
   std::string mnist, fashion, higgs;  // directories and file; empty: left out (fashion: Debian's)
   int seeds = 3;
   std::int64_t epochs = 0;  // 0: the preset's
-  bool ertl = true;         // his method beside ours
+  bool ertl = true;         // his method next to ours
   bool dense = true;
 };
 // Calls `row` with each line as it is finished.
@@ -144,7 +145,7 @@ std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
                                         const std::function<void(const AccuracyRow&)>& row,
                                         const Observer& observer = {});
 
-// A dense network made smaller by every method, the results run in turns.
+// A dense network made smaller by every method, the results timed interleaved.
 struct CompressionRow {
   std::string method;  // "dense", "magnitude", …, "sparse from scratch"
   double target = 0;   // share of the weights that was to go
@@ -193,7 +194,7 @@ struct ActivationBench {
 ActivationBench bench_activations(const Network& network, const Data& data, int repeat,
                                   const Observer& observer = {});
 
-// A network as a program of its own beside the library, in turns, one row and 32 rows at a time.
+// A network as a program of its own, interleaved with the library, one row and 32 rows at a time.
 struct ExportBench {
   std::vector<std::string> forms;  // of the layers, see ExportedProgram
   Offset connections = 0;
@@ -212,7 +213,7 @@ struct ExportBench {
 ExportBench bench_export(const Network& network, const std::optional<Data>& data, int repeat,
                          const Observer& observer = {});
 
-// Published figures for 60,000 inputs, to stand beside ours: seconds, 0 where none was published.
+// Published figures for 60,000 inputs, to compare with ours: seconds, 0 where none was published.
 struct PublishedFigures {
   Index neurons = 0, layers = 0;
   Index categories = 0;      // how many the official network leaves non-zero
@@ -254,7 +255,7 @@ struct DeviceBenchOptions {
   int repeat = 5;
   std::uint64_t memory_limit = 0;
 };
-// Runs on the device that set_device() chose; on the CPU it predicts only.
+// Runs on the device of the current Session; in a CPU session it only predicts.
 DeviceBench bench_device(const DeviceBenchOptions& options, const Observer& observer = {});
 
 }  // namespace filigree

@@ -26,7 +26,7 @@ struct ChallengeInputs {
   Index layers = 0;                  // 0: 120, or as many as the files have
   std::optional<Index> inputs;       // the first so many images; default all, 60000 if generated
   std::filesystem::path data = {};   // official files; empty: generate the network
-  std::filesystem::path mnist = {};  // MNIST's idx files; empty: embedded digits
+  std::filesystem::path mnist = {};  // MNIST's idx files; empty: digits drawn by the program
   std::uint64_t seed = 1;
 };
 

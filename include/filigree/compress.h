@@ -34,7 +34,8 @@ Footprint footprint(const Network& network, const Data& data, double seconds = 0
 
 // The lottery ticket (Frankle and Carbin): a network is trained from values drawn by chance; its smallest
 // weights go; the others are set back to what they were early in training; the rest is trained again. In
-// rounds, each of which drops the same share, until options.final_sparsity.
+// rounds, each of which drops the same share, until
+// options.evolution.final_sparsity.
 struct Lottery {
   int rounds = 3;
   std::int64_t rewind_epochs = 1;  // values are set back to those after so many; 0: the first
@@ -75,11 +76,11 @@ std::string why_not_here(const TimeModel& model);
 // blocks.
 void set_costs(TrainOptions& options, const TimeModel& model);
 
-// The model's word for a network beside the measurement.
+// What the model predicts for a network, and what was measured.
 struct TimeCheck {
   double predicted = 0;  // seconds, like the others
   double measured = 0;   // the median
-  double adjusted = 0;   // the same at the speed the machine had for the model, by turns with the yardstick
+  double adjusted = 0;   // the same at the speed that the machine had for the model, by the yardstick
   double error() const { return adjusted / predicted - 1; }
 };
 TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,
@@ -110,7 +111,8 @@ GrowStart read_grow_start(const std::filesystem::path& directory);
 
 // A network made smaller, with what that cost and gained.
 struct PruneOptions {
-  TrainOptions training = {};           // evolve is prune; with a time_weight, costs are set by a time model
+  TrainOptions training =
+      {};  // evolution.rule is prune; with pruning.time_weight, a time model sets the costs
   std::optional<Lottery> lottery = {};  // instead of pruning while training goes on
   std::filesystem::path time_model =
       {};            // of which file; measured if there is none, or it does not hold here
@@ -136,7 +138,8 @@ struct PruneObserver {
 };
 // The directory, which must be given, gets the files of a training run, original.safetensors,
 // compact.safetensors and, for a time_weight, time_model.json. Throws Cancelled after a stop, with the
-// checkpoint written. With directory.resume the network and all options are those it was begun with:
+// checkpoint written. With directory.resume the network and all options must be those that the run was begun
+// with: see read_prune_start.
 PruneRun prune(const Network& network, const Data& data, const PruneOptions& options,
                const RunDirectory& directory, const PruneObserver& observer = {});
 struct PruneStart {

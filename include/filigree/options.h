@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of data sets and of training: plain values, named as the command line and the TOML files name
-// them. Standard library only; rooms below the API may include it, as they may vocabulary.h.
+// them. Standard library only; modules below the API may include it, as they may vocabulary.h.
 #pragma once
 
 #include <array>
@@ -68,7 +68,7 @@ struct NetworkOptions {
   bool operator==(const NetworkOptions&) const = default;
 };
 
-// How the topology evolves.
+// How topology updates change which connections exist.
 struct EvolutionOptions {
   Evolve rule = Evolve::rigl;
   // Steps between two updates. 0: as many as the rule likes, or fewer where updates would be too few.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a training run tells while it goes on: plain values. Standard library only; rooms below the API may
+// What a training run tells while it goes on: plain values. Standard library only; modules below the API may
 // include it, as they may vocabulary.h.
 #pragma once
 
@@ -42,9 +42,9 @@ struct EpochReport {
   Offset connections = 0;
   double sparsity = 0;
   Offset dropped = 0, grown = 0;  // in this epoch
-  Index dead_neurons = 0;         // hidden neurons without an input or without a reader
+  Index dead_neurons = 0;         // hidden neurons without an input or without a consumer
   double seconds = 0;             // of this epoch's training
-  double evolve_seconds = 0;      // of those, for evolution
+  double evolve_seconds = 0;      // of those, for topology updates
   double samples_per_second = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of numbers in somebody else's memory: what a plan reads and where it writes. Plain views; rooms below
-// the API may include this, as they may vocabulary.h.
+// Rows of numbers in somebody else's memory: what a plan reads and where it writes. Plain views; modules
+// below the API may include this, as they may vocabulary.h.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ std::string version();
 std::string processor_name();  // "Intel(R) Xeon(R) …", or "unknown processor"
 std::string simd_name();       // the instruction set the kernels use here, e.g. "AVX-512"
 
-// Writes beside the target, syncs, renames: a reader sees the old file or the new one. Throws Error.
+// Writes next to the target, syncs, renames: a reader sees the old file or the new one. Throws Error.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
 }  // namespace filigree

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to each input before the first layer. A plain value: rooms below the API may include this, as
-// they may vocabulary.h.
+// What is done to each input before the first layer. A plain value: modules below the API may include this,
+// as they may vocabulary.h.
 #pragma once
 
 #include <cstddef>

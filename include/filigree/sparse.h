@@ -49,7 +49,7 @@ struct CsrMatrix {
   bool operator==(const CsrMatrix&) const = default;
 };
 
-// Throws Error naming the first place that breaks the format; `what` names the matrix in the message. Values
+// Throws Error naming the first entry that breaks the format; `what` names the matrix in the message. Values
 // may be anything, NaN and infinities included: a reader that forbids them says so itself.
 void validate(const CsrView& matrix, std::string_view what = "CSR matrix");
 
@@ -75,8 +75,8 @@ enum class Duplicates { reject, sum };
 // Throws Error naming the first entry that lies outside the matrix, or arrays of unequal length.
 void validate(const CooMatrix& matrix, std::string_view what = "COO matrix");
 
-// Validates, then sorts. Entries at one place are summed in the order they came, or rejected with an Error
-// that names both.
+// Validates, then sorts. Entries with the same indices are summed in the order they came, or rejected with an
+// Error that names both.
 CsrMatrix to_csr(const CooMatrix& matrix, Duplicates duplicates = Duplicates::reject,
                  std::string_view what = "COO matrix");
 
@@ -104,25 +104,25 @@ struct CscMatrix {
   bool operator==(const CscMatrix&) const = default;
 };
 
-// Throws Error naming the first place that breaks the format; values may be anything.
+// Throws Error naming the first entry that breaks the format; values may be anything.
 void validate(const CscView& matrix, std::string_view what = "CSC matrix");
 
 CscMatrix to_csc(const CsrView& matrix);
 CsrMatrix to_csr(const CscView& matrix);
 
 // ELLPACK: every row padded to one width, for matrices whose rows are about equally long.
-inline constexpr Index kEllPadding = -1;  // the column of a place that holds no entry
+inline constexpr Index kEllPadding = -1;  // the column of padding
 
 struct EllMatrix {
   Index rows = 0, cols = 0;
-  Index width = 0;            // places per row
+  Index width = 0;            // entries per row, padding included
   std::vector<Index> column;  // rows * width, row by row: increasing columns, then kEllPadding
   std::vector<float> value;   // as column; 0 where padded
 
   bool operator==(const EllMatrix&) const = default;
 };
 
-// Throws Error naming the first place that breaks the format. Rows may be wider than the longest needs.
+// Throws Error naming the first entry that breaks the format. Rows may be wider than the longest needs.
 void validate(const EllMatrix& matrix, std::string_view what = "ELL matrix");
 
 // The width is the length of the longest row: one long row among short ones makes a large matrix.
@@ -143,14 +143,14 @@ struct BsrMatrix {
   bool operator==(const BsrMatrix&) const = default;
 };
 
-// Throws Error naming the first place that breaks the format, non-zero padding included.
+// Throws Error naming the first entry that breaks the format, non-zero padding included.
 void validate(const BsrMatrix& matrix, std::string_view what = "BSR matrix");
 
 // Keeps exactly the blocks that hold an entry; the rest of such a block becomes zeros. Throws Error when
 // `block` is not 2, 4, 8 or 16.
 BsrMatrix to_bsr(const CsrView& matrix, Index block);
 
-// Drops exact zeros (0 and -0), since a block does not tell an entry of value zero from a filled place:
+// Drops exact zeros (0 and -0), since a block does not tell an entry of value zero from a zero that fills it:
 // CSR -> BSR -> CSR loses explicit zeros and nothing else.
 CsrMatrix to_csr(const BsrMatrix& matrix);
 
@@ -178,7 +178,7 @@ struct LilMatrix {
   bool operator==(const LilMatrix&) const = default;
 };
 
-// Throws Error naming the first place that breaks the format.
+// Throws Error naming the first entry that breaks the format.
 void validate(const LilMatrix& matrix, std::string_view what = "LIL matrix");
 
 LilMatrix to_lil(const CsrView& matrix);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words every room shares: index types, the error type, and how long work is observed and stopped.
-// Standard library only; the one public header that the rooms below the API may include.
+// What every module shares: index types, the error type, and how long work is observed and stopped. Standard
+// library only; every module may include it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rooms above ask of a device, without a word of CUDA: rows through the layers of a network.
+// What the modules above ask of a device, without a word of CUDA: rows through the layers of a network.
 #pragma once
 
 #include <cstdint>
