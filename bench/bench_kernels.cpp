@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panel kernel on random layers with every row alive, beside dense GEMM on the same core.
+// The panel kernel on random layers with every row alive, interleaved with dense GEMM on the same core; then
+// the products of sparse.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "kernels/spmm.h"
 #include "network/challenge.h"
 #include "peers.h"
+#include "products.h"
 #include "recipes/challenge_setup.h"
 
 namespace filigree {
@@ -118,10 +120,13 @@ KernelBench bench_kernels(const KernelBenchOptions& options, const Observer& obs
       const auto name = fmt::format("{}/n={},k={}", kind, n, options.fan_in);
       bench.rows.push_back(time_panel(name, w, options.repeat, dense, dense_rates));
     };
-    add("spmm", random_layer(n, options.fan_in, false));
+    const CsrMatrix layer = random_layer(n, options.fan_in, false);
+    add("spmm", layer);
     add("spmm-uniform", random_layer(n, options.fan_in, true));
     if (options.fan_in == kChallengeFanIn && (n & (n - 1)) == 0 && n >= 32 && n <= 65536)
       add("spmm-radix", RadixNet(n, 1, 1).layer(0)->weights);
+    for (ProductRow& row : bench_products(layer, options.repeat, observer))
+      bench.products.push_back(std::move(row));
   }
   for (const auto& [side, kept] : {std::pair<Index, double>{4, 0.1}, {8, 0.1}, {16, 0.1}, {1024, 1.0}}) {
     observer.check_stop();

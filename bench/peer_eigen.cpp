@@ -63,7 +63,61 @@ class EigenPeer final : public ChallengePeer {
   float cap_ = 0;
 };
 
+class EigenProducts final : public ProductPeer {
+ public:
+  explicit EigenProducts(const ProductInputs& inputs) : a_(inputs.a.rows, inputs.a.cols) {
+    std::vector<Eigen::Triplet<float>> entries;
+    for (Index r = 0; r < inputs.a.rows; ++r) {
+      const auto columns = inputs.a.row_columns(r);
+      const auto values = inputs.a.row_values(r);
+      for (std::size_t e = 0; e < columns.size(); ++e) entries.emplace_back(r, columns[e], values[e]);
+    }
+    a_.setFromTriplets(entries.begin(), entries.end());
+    const Eigen::Index width = inputs.batch;
+    x_ = Eigen::Map<const Dense>(inputs.x.data(), inputs.a.cols, width);
+    one_ = Eigen::Map<const Eigen::VectorXf>(inputs.x.data(), inputs.a.cols);
+    y_.resize(inputs.a.rows, width);
+  }
+
+  bool has(Product product) const override { return product != Product::sddmm; }
+
+  void run(Product product) override {
+    switch (product) {
+      case Product::spmv:
+        one_y_.noalias() = a_ * one_;
+        return;
+      case Product::spmm:
+        y_.noalias() = a_ * x_;
+        return;
+      case Product::spmm_transposed:
+        y_.noalias() = a_.transpose() * x_;
+        return;
+      case Product::sddmm:
+        return;
+      case Product::spgemm:
+        c_ = a_ * a_;
+        return;
+    }
+  }
+
+  std::vector<float> result(Product product) override {
+    if (product == Product::spmv) return {one_y_.data(), one_y_.data() + one_y_.size()};
+    if (product == Product::spgemm) return {c_.valuePtr(), c_.valuePtr() + c_.nonZeros()};
+    return {y_.data(), y_.data() + y_.size()};
+  }
+
+ private:
+  using Dense = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  Sparse a_, c_;
+  Dense x_, y_;
+  Eigen::VectorXf one_, one_y_;
+};
+
 }  // namespace
+
+std::unique_ptr<ProductPeer> make_eigen_products(const ProductInputs& inputs) {
+  return std::make_unique<EigenProducts>(inputs);
+}
 
 std::unique_ptr<ChallengePeer> make_eigen_peer(const LayerSource& network, const InputRows& inputs) {
   return std::make_unique<EigenPeer>(network, inputs);

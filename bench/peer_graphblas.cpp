@@ -15,6 +15,8 @@ extern "C" {
 #include <GraphBLAS.h>
 }
 
+#include <span>
+
 #include "base/error.h"
 #include "peers.h"
 
@@ -26,13 +28,27 @@ void check(GrB_Info info, const char* what) {
   if (info != GrB_SUCCESS) fail("GraphBLAS: {} failed with {}", what, static_cast<int>(info));
 }
 
+void start(int threads) {
+  static const GrB_Info started = GrB_init(GrB_NONBLOCKING);
+  check(started, "GrB_init");
+  check(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads), "setting threads");
+}
+
+GrB_Matrix build(GrB_Index rows, GrB_Index cols, std::span<const GrB_Index> row,
+                 std::span<const GrB_Index> column, std::span<const float> value) {
+  GrB_Matrix matrix = nullptr;
+  check(GrB_Matrix_new(&matrix, GrB_FP32, rows, cols), "a matrix");
+  check(GrB_Matrix_build_FP32(matrix, row.data(), column.data(), value.data(), row.size(), GrB_PLUS_FP32),
+        "building");
+  check(GrB_Matrix_wait(matrix, GrB_MATERIALIZE), "waiting");
+  return matrix;
+}
+
 class GraphBlasPeer final : public ChallengePeer {
  public:
   GraphBlasPeer(const LayerSource& network, const InputRows& inputs, int threads)
       : inputs_(static_cast<GrB_Index>(inputs.rows)), neurons_(static_cast<GrB_Index>(inputs.cols)) {
-    static const GrB_Info started = GrB_init(GrB_NONBLOCKING);
-    check(started, "GrB_init");
-    check(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads), "setting threads");
+    start(threads);
     y0_ = make_inputs(inputs);
     for (Index l = 0; l < network.layers(); ++l) {
       const LayerPointer kept = network.layer(l);
@@ -102,16 +118,6 @@ class GraphBlasPeer final : public ChallengePeer {
     return build(layer.inputs(), layer.outputs(), row, column, layer.weights.value);
   }
 
-  static GrB_Matrix build(GrB_Index rows, GrB_Index cols, const std::vector<GrB_Index>& row,
-                          const std::vector<GrB_Index>& column, const std::vector<float>& value) {
-    GrB_Matrix matrix = nullptr;
-    check(GrB_Matrix_new(&matrix, GrB_FP32, rows, cols), "a matrix");
-    check(GrB_Matrix_build_FP32(matrix, row.data(), column.data(), value.data(), row.size(), GrB_PLUS_FP32),
-          "building");
-    check(GrB_Matrix_wait(matrix, GrB_MATERIALIZE), "waiting");
-    return matrix;
-  }
-
   GrB_Index inputs_, neurons_;
   GrB_Matrix y0_ = nullptr;
   std::vector<GrB_Matrix> weights_;
@@ -119,7 +125,95 @@ class GraphBlasPeer final : public ChallengePeer {
   float cap_ = 0;
 };
 
+class GraphBlasProducts final : public ProductPeer {
+ public:
+  explicit GraphBlasProducts(const ProductInputs& inputs) {
+    start(1);
+    const GrB_Index rows = inputs.a.rows, cols = inputs.a.cols, batch = inputs.batch;
+    std::vector<GrB_Index> row, column;
+    for (Index r = 0; r < inputs.a.rows; ++r)
+      for (const Index c : inputs.a.row_columns(r)) {
+        row.push_back(r);
+        column.push_back(c);
+      }
+    a_ = build(rows, cols, row, column, inputs.a.value);
+    row.clear();
+    column.clear();
+    for (GrB_Index i = 0; i < cols * batch; ++i) {
+      row.push_back(i / batch);
+      column.push_back(i % batch);
+    }
+    x_ = build(cols, batch, row, column, inputs.x);  // with all entries, so it is stored as a full matrix
+    std::vector<GrB_Index> index(cols);
+    for (GrB_Index i = 0; i < cols; ++i) index[i] = i;
+    check(GrB_Vector_new(&one_, GrB_FP32, cols), "a vector");
+    check(GrB_Vector_build_FP32(one_, index.data(), inputs.x.data(), cols, GrB_PLUS_FP32), "building");
+    check(GrB_Vector_wait(one_, GrB_MATERIALIZE), "waiting");
+    check(GrB_Vector_new(&one_y_, GrB_FP32, rows), "a vector");
+    check(GrB_Matrix_new(&y_, GrB_FP32, rows, batch), "a matrix");
+    check(GrB_Matrix_new(&c_, GrB_FP32, rows, cols), "a matrix");
+  }
+  ~GraphBlasProducts() override {
+    for (GrB_Matrix* const matrix : {&a_, &x_, &y_, &c_}) GrB_Matrix_free(matrix);
+    for (GrB_Vector* const vector : {&one_, &one_y_}) GrB_Vector_free(vector);
+  }
+  GraphBlasProducts(const GraphBlasProducts&) = delete;
+  GraphBlasProducts& operator=(const GraphBlasProducts&) = delete;
+
+  bool has(Product) const override { return true; }
+
+  void run(Product product) override {
+    const GrB_Semiring semiring = GrB_PLUS_TIMES_SEMIRING_FP32;
+    switch (product) {
+      case Product::spmv:
+        check(GrB_mxv(one_y_, nullptr, nullptr, semiring, a_, one_, nullptr), "mxv");
+        check(GrB_Vector_wait(one_y_, GrB_MATERIALIZE), "waiting");
+        return;
+      case Product::spmm:
+        check(GrB_mxm(y_, nullptr, nullptr, semiring, a_, x_, nullptr), "mxm");
+        check(GrB_Matrix_wait(y_, GrB_MATERIALIZE), "waiting");
+        return;
+      case Product::spmm_transposed:
+        check(GrB_mxm(y_, nullptr, nullptr, semiring, a_, x_, GrB_DESC_T0), "mxm");
+        check(GrB_Matrix_wait(y_, GrB_MATERIALIZE), "waiting");
+        return;
+      case Product::sddmm:  // X Xᵀ where a has entries
+        check(GrB_mxm(c_, a_, nullptr, semiring, x_, x_, GrB_DESC_RST1), "mxm");
+        check(GrB_Matrix_wait(c_, GrB_MATERIALIZE), "waiting");
+        return;
+      case Product::spgemm:
+        check(GrB_mxm(c_, nullptr, nullptr, semiring, a_, a_, nullptr), "mxm");
+        check(GrB_Matrix_wait(c_, GrB_MATERIALIZE), "waiting");
+        return;
+    }
+  }
+
+  std::vector<float> result(Product product) override {
+    GrB_Index count = 0;
+    std::vector<float> values;
+    if (product == Product::spmv) {
+      check(GrB_Vector_nvals(&count, one_y_), "counting");
+      values.resize(count);
+      check(GrB_Vector_extractTuples_FP32(nullptr, values.data(), &count, one_y_), "extracting");
+      return values;
+    }
+    const GrB_Matrix matrix = product == Product::sddmm || product == Product::spgemm ? c_ : y_;
+    check(GrB_Matrix_nvals(&count, matrix), "counting");
+    values.resize(count);
+    check(GrB_Matrix_extractTuples_FP32(nullptr, nullptr, values.data(), &count, matrix), "extracting");
+    return values;  // by rows: that is how the matrices are stored
+  }
+
+ private:
+  GrB_Matrix a_ = nullptr, x_ = nullptr, y_ = nullptr, c_ = nullptr;
+  GrB_Vector one_ = nullptr, one_y_ = nullptr;
+};
+
 }  // namespace
+
+std::unique_ptr<ProductPeer> make_graphblas_products(const ProductInputs& inputs) {
+  return std::make_unique<GraphBlasProducts>(inputs);
+}
 
 std::unique_ptr<ChallengePeer> make_graphblas_peer(const LayerSource& network, const InputRows& inputs,
                                                    int threads) {

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "network/layer_source.h"
+#include "products.h"
 #include "sparse/input_rows.h"
 
 namespace filigree::internal {
@@ -29,6 +30,8 @@ std::unique_ptr<ChallengePeer> make_eigen_peer(const LayerSource& network, const
 struct Peers {
   decltype(&make_graphblas_peer) graphblas = nullptr;
   decltype(&make_eigen_peer) eigen = nullptr;
+  decltype(&make_graphblas_products) graphblas_products = nullptr;
+  decltype(&make_eigen_products) eigen_products = nullptr;
 };
 
 // Dense float products n×n×n, as a yardstick.

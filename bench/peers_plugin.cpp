@@ -12,6 +12,12 @@ constexpr filigree::internal::Peers kPeers = {
 #ifdef FILIGREE_HAS_EIGEN
     .eigen = &filigree::internal::make_eigen_peer,
 #endif
+#ifdef FILIGREE_HAS_GRAPHBLAS
+    .graphblas_products = &filigree::internal::make_graphblas_products,
+#endif
+#ifdef FILIGREE_HAS_EIGEN
+    .eigen_products = &filigree::internal::make_eigen_products,
+#endif
 };
 
 }  // namespace

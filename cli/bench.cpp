@@ -164,6 +164,29 @@ nlohmann::json measure_time(const KernelArguments& arguments, const Context& con
   return {{"rows", model.rows}, {"seconds", parts}, {"error", model.error}};
 }
 
+nlohmann::json print_products(const Common& common, const KernelBench& bench) {
+  nlohmann::json rows = nlohmann::json::array();
+  if (!common.quiet)
+    fmt::print(
+        "\nproducts of filigree/sparse.h on one core, dense matrices with 32 columns\n"
+        "{:<16} {:>8} {:>10} {:>10} {:>14} {:>12} {:>16}\n",
+        "product", "neurons", "entries", "time", "× copying once", "over Eigen", "over GraphBLAS");
+  for (const ProductRow& row : bench.products) {
+    const auto ratio = [](double value) { return value > 0 ? fmt::format("{:.2f}×", value) : "–"; };
+    if (!common.quiet)
+      fmt::print("{:<16} {:>8} {:>10} {:>10} {:>14} {:>12} {:>16}\n", row.name, row.neurons, row.entries,
+                 short_seconds(row.seconds), ratio(row.times_copy), ratio(row.over_eigen),
+                 ratio(row.over_graphblas));
+    rows.push_back({{"name", fmt::format("{}/n={}", row.name, row.neurons)},
+                    {"entries", row.entries},
+                    {"seconds", row.seconds},
+                    {"times_copy", row.times_copy},
+                    {"over_eigen", row.over_eigen},
+                    {"over_graphblas", row.over_graphblas}});
+  }
+  return rows;
+}
+
 int run_kernel_bench(KernelArguments& arguments, const Context& context) {
   arguments.common.prepare();
   if (!arguments.time_model.empty()) arguments.time_model = output_file(arguments.time_model);
@@ -191,12 +214,14 @@ int run_kernel_bench(KernelArguments& arguments, const Context& context) {
                     {"slowest", row.slowest},
                     {"share_of_dense", row.share_of_dense}});
   }
+  const nlohmann::json products = print_products(arguments.common, bench);
   const nlohmann::json time_model =
       arguments.time_model.empty() ? nlohmann::json() : measure_time(arguments, context);
   arguments.common.write_json({{"dense_fma_rate", bench.dense_fma_rate},
                                {"processor", bench.processor},
                                {"simd", bench.simd},
                                {"rows", rows},
+                               {"products", products},
                                {"time_model", time_model}});
   return 0;
 }

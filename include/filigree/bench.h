@@ -52,9 +52,20 @@ struct KernelRow {
   double share_of_dense = 0;
 };
 
+// A product of sparse.h on one core, 32 columns of a dense matrix: the median time, and medians of ratios.
+struct ProductRow {
+  std::string name;  // "spmm"
+  Index neurons = 0;
+  Offset entries = 0;
+  double seconds = 0;
+  double times_copy = 0;  // of the time in which as many bytes are copied as must move at least
+  double over_eigen = 0, over_graphblas = 0;  // times as fast as they are; 0: they have none, or are not here
+};
+
 struct KernelBench {
   double dense_fma_rate = 0;  // one core
   std::vector<KernelRow> rows;
+  std::vector<ProductRow> products;
   std::string processor, simd;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything public.
+// What programs are built from. Experiments have headers of their own: sweep.h, exits.h (exit curves), bench.h.
 #pragma once
 
 #include "filigree/activation.h"
@@ -7,7 +7,6 @@
 #include "filigree/compress.h"
 #include "filigree/data.h"
 #include "filigree/evaluate.h"
-#include "filigree/exits.h"
 #include "filigree/export.h"
 #include "filigree/fetch.h"
 #include "filigree/network.h"
@@ -18,7 +17,6 @@
 #include "filigree/scaling.h"
 #include "filigree/session.h"
 #include "filigree/sparse.h"
-#include "filigree/sweep.h"
 #include "filigree/train.h"
 #include "filigree/version.h"
 #include "filigree/vocabulary.h"

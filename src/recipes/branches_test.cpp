@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "device/test_emulated.h"
+#include "filigree/exits.h"
 #include "filigree/filigree.h"
 #include "io/test_files.h"
 #include "network/test_networks.h"
