@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
+#include <bit>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,42 +38,66 @@ void for_each_row(Index rows, const MakeState& make_state, const OnRow& on_row) 
   });
 }
 
-// Which columns of the present row of C were met, and their sums so far.
-struct RowSums {
-  explicit RowSums(Index cols) : met_in_row(cols, -1), sum(cols) {}
-  std::vector<Index> met_in_row;  // the last row of C that has the column
-  std::vector<float> sum;
-};
+// The columns of a row of C that were met: a bit each, and a bit for each word of those. What was met comes
+// back in order without a sort, which took four fifths of the time.
+class Met {
+ public:
+  explicit Met(Index cols) : bits_(words(cols)), word_bits_(words(bits_.size())) {}
 
-Offset count_row(const CsrView& a, const CsrView& b, Index i, std::vector<Index>& met_in_row) {
-  Offset count = 0;
-  for (const Index k : a.row_columns(i)) {
-    for (const Index j : b.row_columns(k)) {
-      count += met_in_row[j] != i;
-      met_in_row[j] = i;
+  void insert(Index j) {
+    const std::size_t word = static_cast<std::size_t>(j) / 64;
+    bits_[word] |= std::uint64_t{1} << (j % 64);
+    word_bits_[word / 64] |= std::uint64_t{1} << (word % 64);
+  }
+  // Calls on_word(first column, bits) for each word with columns in it, in order, and forgets them.
+  template <typename OnWord>
+  void take(const OnWord& on_word) {
+    for (std::size_t s = 0; s < word_bits_.size(); ++s) {
+      for (; word_bits_[s] != 0; word_bits_[s] &= word_bits_[s] - 1) {
+        const std::size_t word = 64 * s + std::countr_zero(word_bits_[s]);
+        on_word(64 * word, bits_[word]);
+        bits_[word] = 0;
+      }
     }
   }
+
+ private:
+  static std::size_t words(std::size_t bits) { return (bits + 63) / 64; }
+  std::vector<std::uint64_t> bits_, word_bits_;
+};
+
+Offset count_row(const CsrView& a, const CsrView& b, Index i, Met& met) {
+  for (const Index k : a.row_columns(i))
+    for (const Index j : b.row_columns(k)) met.insert(j);
+  Offset count = 0;
+  met.take([&](std::size_t, std::uint64_t bits) { count += std::popcount(bits); });
   return count;
 }
 
+struct RowSums {
+  explicit RowSums(Index cols) : met(cols), sum(cols) {}
+  Met met;
+  std::vector<float> sum;  // of the present row, by column; zero where none was met
+};
+
 void fill_row(const CsrView& a, const CsrView& b, Index i, RowSums& sums, CsrMatrix& c) {
-  const auto first = c.column.begin() + c.row_begin[i];
-  auto end = first;
   for (Offset e = a.row_begin[i]; e < a.row_begin[i + 1]; ++e) {
     const Index k = a.column[e];
     const float weight = a.value[e];
     for (Offset f = b.row_begin[k]; f < b.row_begin[k + 1]; ++f) {
       const Index j = b.column[f];
-      if (sums.met_in_row[j] != i) {
-        sums.met_in_row[j] = i;
-        sums.sum[j] = 0;
-        *end++ = j;
-      }
+      sums.met.insert(j);
       sums.sum[j] += weight * b.value[f];
     }
   }
-  std::sort(first, end);
-  std::transform(first, end, c.value.begin() + c.row_begin[i], [&](Index j) { return sums.sum[j]; });
+  Offset at = c.row_begin[i];
+  sums.met.take([&](std::size_t first, std::uint64_t bits) {
+    for (; bits != 0; bits &= bits - 1, ++at) {
+      const std::size_t j = first + std::countr_zero(bits);
+      c.column[at] = static_cast<Index>(j);
+      c.value[at] = std::exchange(sums.sum[j], 0.0f);
+    }
+  });
 }
 
 }  // namespace
@@ -84,8 +110,8 @@ CsrMatrix spgemm(const CsrView& a, const CsrView& b) {
   c.cols = b.cols;
   c.row_begin.assign(static_cast<std::size_t>(a.rows) + 1, 0);
   for_each_row(
-      a.rows, [&] { return std::vector<Index>(b.cols, -1); },
-      [&](Index i, std::vector<Index>& met_in_row) { c.row_begin[i + 1] = count_row(a, b, i, met_in_row); });
+      a.rows, [&] { return Met(b.cols); },
+      [&](Index i, Met& met) { c.row_begin[i + 1] = count_row(a, b, i, met); });
   std::partial_sum(c.row_begin.begin(), c.row_begin.end(), c.row_begin.begin());
 
   c.column.resize(c.row_begin.back());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIMD bodies of SpMM, compiled once per target by spmm.cpp.
+// SIMD bodies of the panel kernel, compiled once per target by spmm.cpp.
 #if defined(FILIGREE_KERNELS_SPMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef FILIGREE_KERNELS_SPMM_INL_H_
 #undef FILIGREE_KERNELS_SPMM_INL_H_
@@ -23,51 +23,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Tag = hn::CappedTag<float, 16>;
 using Vec = hn::Vec<Tag>;
-
-// y[0..batch) += w * x[0..batch) for one connection.
-HWY_INLINE void add_scaled(Tag d, float w, const float* HWY_RESTRICT x, std::size_t batch,
-                           float* HWY_RESTRICT y) {
-  const std::size_t lanes = hn::Lanes(d);
-  const Vec factor = hn::Set(d, w);
-  std::size_t b = 0;
-  for (; b + lanes <= batch; b += lanes)
-    hn::StoreU(hn::MulAdd(factor, hn::LoadU(d, x + b), hn::LoadU(d, y + b)), d, y + b);
-  for (; b < batch; ++b) y[b] = hn::GetLane(hn::MulAdd(factor, hn::Set(d, x[b]), hn::Set(d, y[b])));
-}
-
-// Outputs [first, last) of y = w x, any batch: blocks of four vectors stay in registers over a row's
-// connections.
-void SpmmRows(const CsrView& w, const float* HWY_RESTRICT x, std::size_t batch, float* HWY_RESTRICT y,
-              Index first, Index last) {
-  const Tag d;
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t block = 4 * lanes;
-  for (Index r = first; r < last; ++r) {
-    const auto columns = w.row_columns(r);
-    const auto values = w.row_values(r);
-    float* HWY_RESTRICT out = y + static_cast<std::size_t>(r) * batch;
-    std::size_t b = 0;
-    for (; b + block <= batch; b += block) {
-      Vec sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
-      for (std::size_t e = 0; e < columns.size(); ++e) {
-        const float* HWY_RESTRICT in = x + static_cast<std::size_t>(columns[e]) * batch + b;
-        const Vec factor = hn::Set(d, values[e]);
-        sum0 = hn::MulAdd(factor, hn::LoadU(d, in), sum0);
-        sum1 = hn::MulAdd(factor, hn::LoadU(d, in + lanes), sum1);
-        sum2 = hn::MulAdd(factor, hn::LoadU(d, in + 2 * lanes), sum2);
-        sum3 = hn::MulAdd(factor, hn::LoadU(d, in + 3 * lanes), sum3);
-      }
-      hn::StoreU(sum0, d, out + b);
-      hn::StoreU(sum1, d, out + b + lanes);
-      hn::StoreU(sum2, d, out + b + 2 * lanes);
-      hn::StoreU(sum3, d, out + b + 3 * lanes);
-    }
-    if (b == batch) continue;
-    std::fill(out + b, out + batch, 0.0f);
-    for (std::size_t e = 0; e < columns.size(); ++e)
-      add_scaled(d, values[e], x + static_cast<std::size_t>(columns[e]) * batch + b, batch - b, out + b);
-  }
-}
 
 // min(max(v, 0), cap), but a NaN stays one.
 HWY_INLINE Vec capped_relu(Vec v, Vec zero, Vec cap) {

