@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs are built from. Experiments have headers of their own: sweep.h, exits.h (exit curves), bench.h.
+// What programs are built from. Experiments have headers of their own: sweep.h, exits.h (exit curves) and
+// bench.h.
 #pragma once
 
 #include "filigree/activation.h"

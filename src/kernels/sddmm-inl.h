@@ -54,14 +54,72 @@ float dot(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, std::size_t 
   return sum;
 }
 
-// value[e] for the entries [first, last).
-void sddmm_entries(const CsrView& pattern, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
-                   std::size_t batch, float* HWY_RESTRICT value, Offset first, Offset last) {
-  const auto after = std::upper_bound(pattern.row_begin.begin(), pattern.row_begin.end(), first);
-  auto r = static_cast<Index>(after - pattern.row_begin.begin()) - 1;  // the row that holds `first`
-  for (Offset e = first; e < last; ++r) {
-    const Offset end = std::min(last, pattern.row_begin[r + 1]);
-    for (; e < end; ++e) value[e] = dot(a + r * batch, b + pattern.column[e] * batch, batch);
+#if HWY_TARGET != HWY_SCALAR
+// The sums of the lanes of four vectors, side by side: a sum of lanes for each alone takes as long as the dot
+// product of a batch of 64.
+template <class D, class V = hn::Vec<D>>
+void sum_four(D d, V s0, V s1, V s2, V s3, float* HWY_RESTRICT out) {
+  if constexpr (hn::MaxLanes(D()) > 4) {
+    const hn::Half<D> half;
+    const auto fold = [&](V v) { return hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)); };
+    sum_four(half, fold(s0), fold(s1), fold(s2), fold(s3), out);
+  } else {
+    const hn::RepartitionToWide<D> wide;
+    const auto pairs = [&](V v, V w) {  // v0+v2 w0+w2 v1+v3 w1+w3
+      return hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, v, w), hn::InterleaveUpper(d, v, w)));
+    };
+    const auto low = pairs(s0, s1), high = pairs(s2, s3);
+    hn::StoreU(hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, low, high)),
+                       hn::BitCast(d, hn::InterleaveUpper(wide, low, high))),
+               d, out);
+  }
+}
+
+// Dot products of `a` with four others, of a length that is a multiple of full vectors.
+void dot_four(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const Index* HWY_RESTRICT row,
+              std::size_t length, float* HWY_RESTRICT out) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto s0 = hn::Zero(d);
+  auto s1 = s0;
+  auto s2 = s0;
+  auto s3 = s0;
+  const float* const b0 = b + row[0] * length;
+  const float* const b1 = b + row[1] * length;
+  const float* const b2 = b + row[2] * length;
+  const float* const b3 = b + row[3] * length;
+  for (std::size_t i = 0; i < length; i += lanes) {
+    const auto x = hn::LoadU(d, a + i);
+    s0 = hn::MulAdd(x, hn::LoadU(d, b0 + i), s0);
+    s1 = hn::MulAdd(x, hn::LoadU(d, b1 + i), s1);
+    s2 = hn::MulAdd(x, hn::LoadU(d, b2 + i), s2);
+    s3 = hn::MulAdd(x, hn::LoadU(d, b3 + i), s3);
+  }
+  sum_four(d, s0, s1, s2, s3, out);
+}
+#endif
+
+// value[e] for the entries of the rows [first, last). The order of a sum depends on the batch alone.
+void sddmm_rows(const CsrView& pattern, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                std::size_t batch, float* HWY_RESTRICT value, Index first, Index last) {
+  for (Index r = first; r < last; ++r) {
+    const float* const own = a + r * batch;
+    const Offset end = pattern.row_begin[r + 1];
+    Offset e = pattern.row_begin[r];
+#if HWY_TARGET != HWY_SCALAR
+    if (batch % hn::Lanes(hn::ScalableTag<float>()) == 0) {
+      const Index* HWY_RESTRICT column = pattern.column.data();
+      for (; e + 4 <= end; e += 4) dot_four(own, b, column + e, batch, value + e);
+      if (e == end) continue;
+      Index last_columns[4];  // what is missing to four is computed for nothing
+      float sums[4];
+      for (Offset i = 0; i < 4; ++i) last_columns[i] = column[std::min(e + i, end - 1)];
+      dot_four(own, b, last_columns, batch, sums);
+      std::copy_n(sums, end - e, value + e);
+      continue;
+    }
+#endif
+    for (; e < end; ++e) value[e] = dot(own, b + pattern.column[e] * batch, batch);
   }
 }
 

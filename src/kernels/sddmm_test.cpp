@@ -81,12 +81,25 @@ TEST(Sddmm, PropagatesNanAndInfinityAsTheReference) {
 }
 
 TEST(Sddmm, GivesTheSameBitsForAnyNumberOfThreads) {
-  const CsrMatrix pattern = random_csr(400, 300, 0.1, 9);  // tasks begin and end inside rows
-  const auto a = random_dense(pattern.rows * 37, 10);
-  const auto b = random_dense(pattern.cols * 37, 11);
-  const auto expected = bits(fast(pattern, a, b, 37));
-  EXPECT_TRUE(agrees(pattern, a, b, 37));
-  for_thread_counts([&] { EXPECT_EQ(bits(fast(pattern, a, b, 37)), expected); });
+  const CsrMatrix pattern = random_csr(400, 300, 0.1, 9);  // several tasks
+  for (const std::size_t batch : {32, 37}) {
+    const auto a = random_dense(pattern.rows * batch, 10);
+    const auto b = random_dense(pattern.cols * batch, 11);
+    const auto expected = bits(fast(pattern, a, b, batch));
+    EXPECT_TRUE(agrees(pattern, a, b, batch));
+    for_thread_counts([&] { EXPECT_EQ(bits(fast(pattern, a, b, batch)), expected); });
+  }
+}
+
+TEST(Sddmm, GivesAnEntryTheSameBitsWhereverItStands) {
+  const std::size_t batch = 64;
+  const auto a = random_dense(batch, 12);
+  const auto b = random_dense(9 * batch, 13);
+  for_each_target([&] {
+    const Dense all = fast(CsrMatrix{1, 9, {0, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8}, Dense(9)}, a, b, batch);
+    for (Index c = 0; c < 9; ++c)
+      EXPECT_EQ(bits(fast(CsrMatrix{1, 9, {0, 1}, {c}, {0}}, a, b, batch)), bits(Dense{all[c]})) << c;
+  });
 }
 
 }  // namespace
