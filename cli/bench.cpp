@@ -252,8 +252,10 @@ Run add_bench(CLI::App& command) {
   challenge->common.add_to(*challenge_command);
 
   auto kernels = std::make_shared<KernelArguments>();
-  CLI::App* kernels_command = command.add_subcommand(
-      "kernels", "time the sparse product on random layers, on one core, next to a dense one");
+  CLI::App* kernels_command =
+      command.add_subcommand("kernels",
+                             "time the sparse product on random layers, on one core, next to a dense one, "
+                             "and the products of filigree/sparse.h next to Eigen and GraphBLAS");
   kernels_command
       ->add_option("--neurons", kernels->options.neurons,
                    "numbers of neurons of the layers [256,1024,4096,16384]")
