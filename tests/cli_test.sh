@@ -847,7 +847,8 @@ case $2 in
     run 0 bench compression --data digits:600 --epochs 4 --target 0.8 --sparse-target 0.9 --json "$work/b.json"
     for method in dense fssl magnitude taylor random neurons blocks lottery "sparse from scratch"; do says out "$method"; done
     run 0 bench kernels --neurons 64 --repeat 1 --json "$work/k.json"
-    for field in dense_fma_rate connections_per_second share_of_dense spmm/n=64,k=32; do
+    check grep -qE "^spgemm +64 +2048 " "$work/out"
+    for field in dense_fma_rate connections_per_second share_of_dense spmm/n=64,k=32 times_copy over_eigen spgemm/n=64; do
       grep -q "\"$field\"" "$work/k.json" || { echo "FAILED: no $field in the JSON"; failures=1; }
     done
     run 0 bench challenge --neurons 256 --layers 10 --inputs 200 --repeat 1 --json "$work/b.json"
