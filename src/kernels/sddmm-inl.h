@@ -99,27 +99,35 @@ void dot_four(const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, const In
 }
 #endif
 
-// value[e] for the entries of the rows [first, last). The order of a sum depends on the batch alone.
-void sddmm_rows(const CsrView& pattern, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
-                std::size_t batch, float* HWY_RESTRICT value, Index first, Index last) {
-  for (Index r = first; r < last; ++r) {
-    const float* const own = a + r * batch;
-    const Offset end = pattern.row_begin[r + 1];
-    Offset e = pattern.row_begin[r];
+// value[e] for the entries [first, last), which all belong to one row. The order of a sum depends on the
+// batch alone.
+void sddmm_row(const Index* HWY_RESTRICT column, const float* HWY_RESTRICT own, const float* HWY_RESTRICT b,
+               std::size_t batch, float* HWY_RESTRICT value, Offset first, Offset last) {
+  Offset e = first;
 #if HWY_TARGET != HWY_SCALAR
-    if (batch % hn::Lanes(hn::ScalableTag<float>()) == 0) {
-      const Index* HWY_RESTRICT column = pattern.column.data();
-      for (; e + 4 <= end; e += 4) dot_four(own, b, column + e, batch, value + e);
-      if (e == end) continue;
-      Index last_columns[4];  // what is missing to four is computed for nothing
-      float sums[4];
-      for (Offset i = 0; i < 4; ++i) last_columns[i] = column[std::min(e + i, end - 1)];
-      dot_four(own, b, last_columns, batch, sums);
-      std::copy_n(sums, end - e, value + e);
-      continue;
-    }
+  if (batch % hn::Lanes(hn::ScalableTag<float>()) == 0) {
+    for (; e + 4 <= last; e += 4) dot_four(own, b, column + e, batch, value + e);
+    if (e == last) return;
+    Index last_columns[4];  // what is missing to four is computed for nothing
+    float sums[4];
+    for (Offset i = 0; i < 4; ++i) last_columns[i] = column[std::min(e + i, last - 1)];
+    dot_four(own, b, last_columns, batch, sums);
+    std::copy_n(sums, last - e, value + e);
+    return;
+  }
 #endif
-    for (; e < end; ++e) value[e] = dot(own, b + pattern.column[e] * batch, batch);
+  for (; e < last; ++e) value[e] = dot(own, b + column[e] * batch, batch);
+}
+
+// value[e] for the entries [first, last).
+void sddmm_entries(const CsrView& pattern, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b,
+                   std::size_t batch, float* HWY_RESTRICT value, Offset first, Offset last) {
+  const auto after = std::upper_bound(pattern.row_begin.begin(), pattern.row_begin.end(), first);
+  Index r = after - pattern.row_begin.begin() - 1;  // the row that holds `first`
+  for (Offset e = first; e < last; ++r) {
+    const Offset end = std::min(last, pattern.row_begin[r + 1]);
+    sddmm_row(pattern.column.data(), a + r * batch, b, batch, value, e, end);
+    e = end;
   }
 }
 

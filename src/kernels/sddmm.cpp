@@ -14,7 +14,7 @@
 #include "kernels/require_size.h"
 namespace filigree::internal {
 
-HWY_EXPORT(sddmm_rows);
+HWY_EXPORT(sddmm_entries);
 
 }  // namespace filigree::internal
 
@@ -27,13 +27,10 @@ void sddmm(const CsrView& pattern, std::span<const float> a, std::span<const flo
   require_size("sddmm", "a", a.size(), pattern.rows * batch);
   require_size("sddmm", "b", b.size(), pattern.cols * batch);
   require_size("sddmm", "value", value.size(), pattern.column.size());
-  const std::size_t rows = pattern.rows;
-  parallel_for(rows, task_items(rows, rows + pattern.column.size() * batch),
-               [&](std::size_t first, std::size_t last) {
-                 HWY_DYNAMIC_DISPATCH(sddmm_rows)
-                 (pattern, a.data(), b.data(), batch, value.data(), static_cast<Index>(first),
-                  static_cast<Index>(last));
-               });
+  const std::size_t entries = pattern.column.size();
+  parallel_for(entries, task_items(entries, entries * batch), [&](std::size_t first, std::size_t last) {
+    HWY_DYNAMIC_DISPATCH(sddmm_entries)(pattern, a.data(), b.data(), batch, value.data(), first, last);
+  });
 }
 
 }  // namespace filigree

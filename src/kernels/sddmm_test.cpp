@@ -81,7 +81,7 @@ TEST(Sddmm, PropagatesNanAndInfinityAsTheReference) {
 }
 
 TEST(Sddmm, GivesTheSameBitsForAnyNumberOfThreads) {
-  const CsrMatrix pattern = random_csr(400, 300, 0.1, 9);  // several tasks
+  const CsrMatrix pattern = random_csr(400, 300, 0.1, 9);  // tasks begin and end inside rows
   for (const std::size_t batch : {32, 37}) {
     const auto a = random_dense(pattern.rows * batch, 10);
     const auto b = random_dense(pattern.cols * batch, 11);
