@@ -91,7 +91,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     run_options.merge_rows = true;
     run_options.memory_limit = fraction_of;
     run_options.bits = data.bits.bits.empty() ? nullptr : &data.bits;
-    const char* name = engine == Engine::plain ? "plain" : "compiled";
+    const std::string name(word(engine));
     observer.report(name, 0, 1);
     add(name, time_runs(
                   options.repeat, true,
@@ -103,7 +103,7 @@ ChallengeBench bench_challenge(const ChallengeBenchOptions& options, const Obser
     if (device == nullptr) continue;
     prepare(prepared.plan, *device);
     run_options.device = device.get();
-    add(std::string("cuda ") + name,
+    add("cuda " + name,
         time_runs(
             options.repeat, true,
             [&] { return find_categories(prepared.plan, data.images, run_options, quiet).run.live; },

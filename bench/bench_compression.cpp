@@ -54,16 +54,17 @@ class Contest {
     begin_("dense");
     const TrainRun dense = train(data_, dense_options(), {.path = place_ / "dense"}, training_);
     add("dense", 0, place_ / "dense" / "model.safetensors", dense.test_accuracy, dense.seconds, 0);
-    pruned(dense.network, "fssl", options_.target);
+    pruned(dense.network, PruneMethod::fssl, options_.target);
     // As many weights as fssl left, which may be fewer than it was asked for.
     const double same =
         1 - static_cast<double>(contestants_.back().row.weights) / contestants_.front().row.weights;
-    const std::size_t magnitude = pruned(dense.network, "magnitude", same);
-    for (const char* method : {"taylor", "random", "neurons", "blocks"})
+    const std::size_t magnitude = pruned(dense.network, PruneMethod::magnitude, same);
+    for (const PruneMethod method :
+         {PruneMethod::taylor, PruneMethod::random, PruneMethod::neurons, PruneMethod::blocks})
       contestants_[pruned(dense.network, method, same)].rival = magnitude;
     contestants_[1].rival = magnitude;
-    const std::size_t sparser = pruned(dense.network, "magnitude", options_.sparse_target);
-    contestants_[pruned(dense.network, "lottery", options_.sparse_target)].rival = sparser;
+    const std::size_t sparser = pruned(dense.network, PruneMethod::magnitude, options_.sparse_target);
+    contestants_[pruned(dense.network, PruneMethod::lottery, options_.sparse_target)].rival = sparser;
     begin_("sparse from scratch");
     TrainOptions scratch = dense_options();
     scratch.network.dense = false;
@@ -107,8 +108,8 @@ class Contest {
     return contestants_.size() - 1;
   }
 
-  std::size_t pruned(const Network& dense, const std::string& method, double target) {
-    begin_(fmt::format("{}, {:.1f} %", method, 100 * target));
+  std::size_t pruned(const Network& dense, PruneMethod method, double target) {
+    begin_(fmt::format("{}, {:.1f} %", word(method), 100 * target));
     PruneOptions options;
     options.training = pruning_defaults();
     options.training.evolution.final_sparsity = target;
@@ -119,12 +120,12 @@ class Contest {
     options.training.run.seed = options_.seed;
     apply_method(options, method);
     options.rows = std::min(kRows[2], std::max(data_.test_rows(), data_.train_rows()));
-    const std::filesystem::path path = place_ / fmt::format("{}-{}", method, contestants_.size());
+    const std::filesystem::path path = place_ / fmt::format("{}-{}", word(method), contestants_.size());
     const double start = seconds_now();
     const PruneRun run =
         prune(dense, data_, options, {.path = path}, {.training = training_, .other = observer_});
-    const std::size_t at = add(method, target, path / "compact.safetensors", run.after.accuracy,
-                               seconds_now() - start, contestants_.size());
+    const std::size_t at = add(std::string(word(method)), target, path / "compact.safetensors",
+                               run.after.accuracy, seconds_now() - start, contestants_.size());
     if (run.time_check) {
       contestants_[at].row.predicted_seconds = run.time_check->predicted;
       contestants_[at].row.prediction_error = run.time_check->error();
@@ -150,7 +151,7 @@ class Contest {
       std::vector<double> loads;
       for (int i = 0; i < 15; ++i) {
         const double start = seconds_now();
-        load(one.file);
+        (void)load(one.file);
         loads.push_back(seconds_now() - start);
       }
       one.row.load_seconds = median(loads);

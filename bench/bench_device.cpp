@@ -88,21 +88,21 @@ std::vector<LayerWork> compiled_work(const PlanSource& plan, const RunResult& ru
 struct DeviceRunKind {
   const char* name;
   Engine engine;
-  DeviceEngine kernel;
+  DeviceKernel kernel;
   bool filter;
 };
 constexpr DeviceRunKind kKinds[] = {
-    {"fused, compiled", Engine::compiled, DeviceEngine::fused, true},
-    {"fused", Engine::plain, DeviceEngine::fused, true},
-    {"fused, no filter", Engine::plain, DeviceEngine::fused, false},
-    {"spmm", Engine::plain, DeviceEngine::spmm, true},
-    {"spmm, no filter", Engine::plain, DeviceEngine::spmm, false},
-    {"spgemm", Engine::plain, DeviceEngine::spgemm, true},
-    {"spgemm, no filter", Engine::plain, DeviceEngine::spgemm, false},
-    {"spgemm-kept", Engine::plain, DeviceEngine::spgemm_kept, true},
-    {"spgemm-kept, no filter", Engine::plain, DeviceEngine::spgemm_kept, false},
-    {"tiled", Engine::plain, DeviceEngine::tiled, true},
-    {"tiled, no filter", Engine::plain, DeviceEngine::tiled, false},
+    {"fused, compiled", Engine::compiled, DeviceKernel::fused, true},
+    {"fused", Engine::plain, DeviceKernel::fused, true},
+    {"fused, no filter", Engine::plain, DeviceKernel::fused, false},
+    {"spmm", Engine::plain, DeviceKernel::spmm, true},
+    {"spmm, no filter", Engine::plain, DeviceKernel::spmm, false},
+    {"spgemm", Engine::plain, DeviceKernel::spgemm, true},
+    {"spgemm, no filter", Engine::plain, DeviceKernel::spgemm, false},
+    {"spgemm-kept", Engine::plain, DeviceKernel::spgemm_kept, true},
+    {"spgemm-kept, no filter", Engine::plain, DeviceKernel::spgemm_kept, false},
+    {"tiled", Engine::plain, DeviceKernel::tiled, true},
+    {"tiled, no filter", Engine::plain, DeviceKernel::tiled, false},
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ std::vector<float> rows_for(const std::optional<Data>& data, std::size_t rows, s
   std::vector<float> values(rows * width);
   if (!data) {
     Random random(1);
-    for (float& v : values) v = static_cast<float>(random.uniform(-1, 1));
+    for (float& v : values) v = random.uniform(-1, 1);
     return values;
   }
   const Dataset& dataset = data->impl().dataset;
@@ -70,8 +70,7 @@ ExportBench bench_export(const Network& network, const std::optional<Data>& data
                          const Observer& observer) {
   constexpr std::size_t kRows = 1024;  // of which each call takes the next
   const Plan plan = compile(network, {}, observer);
-  const auto width = static_cast<std::size_t>(plan.inputs()),
-             outputs = static_cast<std::size_t>(plan.outputs());
+  const std::size_t width = plan.inputs(), outputs = plan.outputs();
   const std::vector<float> rows = rows_for(data, kRows, width);
   const Workplace place;
   const ExportedProgram program = export_program(network, place / "program.cpp", "predict", observer);

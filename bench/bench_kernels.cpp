@@ -27,7 +27,7 @@ namespace {
 
 // `fan_in` distinct inputs per output, at random; weights random, or all the same.
 CsrMatrix random_layer(Index neurons, Index fan_in, bool uniform) {
-  Random random(static_cast<std::uint64_t>(neurons), static_cast<std::uint64_t>(fan_in));
+  Random random(neurons, fan_in);
   CsrMatrix w;
   w.rows = w.cols = neurons;
   std::vector<Index> pool(neurons);
@@ -47,7 +47,7 @@ CsrMatrix random_layer(Index neurons, Index fan_in, bool uniform) {
 
 // Square blocks of which about `kept` remain, at random, one in each row of blocks at least.
 CsrMatrix block_layer(Index neurons, Index side, double kept) {
-  Random random(static_cast<std::uint64_t>(neurons), static_cast<std::uint64_t>(side));
+  Random random(neurons, side);
   CsrMatrix w;
   w.rows = w.cols = neurons;
   std::vector<std::uint8_t> there((neurons + side - 1) / side);
@@ -59,7 +59,7 @@ CsrMatrix block_layer(Index neurons, Index side, double kept) {
     for (Index c = 0; c < neurons; ++c) {
       if (!there[c / side]) continue;
       w.column.push_back(c);
-      w.value.push_back(static_cast<float>(random.normal()));
+      w.value.push_back(random.normal());
     }
     w.row_begin.push_back(w.nnz());
   }
@@ -77,7 +77,7 @@ KernelRow time_panel(std::string name, const CsrMatrix& w, int repeat, const Yar
   Buffer<float> x(static_cast<std::size_t>(w.cols) * kPanelRows);
   Buffer<float> y(static_cast<std::size_t>(w.rows) * kPanelRows);
   Random random(7);
-  for (float& v : x) v = static_cast<float>(random.uniform());
+  for (float& v : x) v = random.uniform();
   const std::vector<float> bias(w.rows, -0.3f);
   PanelRange range;
   const double work = static_cast<double>(packed.nnz) * kPanelRows;

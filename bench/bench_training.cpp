@@ -62,7 +62,7 @@ class DenseInference {
                  Buffer<float>& from, Buffer<float>& to, std::vector<float>& result) const {
     std::vector<Index> which(std::min(kChunk, rows - first));
     std::iota(which.begin(), which.end(), static_cast<Index>(first));
-    load_panel(inputs, static_cast<std::size_t>(layers_.front().inputs), which, {}, kChunk, from.data());
+    load_panel(inputs, layers_.front().inputs, which, {}, kChunk, from.data());
     constexpr long kWidth = kChunk;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       const TrainLayer& layer = layers_[l];
@@ -205,8 +205,7 @@ void bench_inference(const TrainingBenchOptions& options, const Observer& observ
   double weights = 0;
   for (std::size_t l = 0; l + 1 < network.size(); ++l)
     weights += static_cast<double>(network[l]) * network[l + 1];
-  bench.rows.push_back(
-      make_row("inference", kDense, static_cast<Offset>(weights), dense_seconds, dense_seconds));
+  bench.rows.push_back(make_row("inference", kDense, weights, dense_seconds, dense_seconds));
   for (std::size_t p = 0; p < plans.size(); ++p)
     bench.rows.push_back(make_row("inference", options.sparsities[p],
                                   std::llround(weights * (1 - options.sparsities[p])), seconds[p],

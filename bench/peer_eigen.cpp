@@ -52,7 +52,7 @@ class EigenPeer final : public ChallengePeer {
     }
     std::vector<Index> live;
     for (Eigen::Index r = 0; r < y.rows(); ++r)
-      if (Sparse::InnerIterator(y, r)) live.push_back(static_cast<Index>(r));
+      if (Sparse::InnerIterator(y, r)) live.push_back(r);
     return live;
   }
 

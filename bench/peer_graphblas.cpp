@@ -111,7 +111,7 @@ class GraphBlasPeer final : public ChallengePeer {
     std::vector<GrB_Index> row(entries), column(entries);
     for (Index j = 0; j < layer.outputs(); ++j)
       for (std::size_t e = layer.weights.row_begin[j];
-           e < static_cast<std::size_t>(layer.weights.row_begin[static_cast<std::size_t>(j) + 1]); ++e) {
+           e < static_cast<std::size_t>(layer.weights.row_begin[j + 1]); ++e) {
         row[e] = layer.weights.column[e];  // Y·W: W is inputs × outputs
         column[e] = j;
       }

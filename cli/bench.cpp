@@ -41,7 +41,7 @@ nlohmann::json bench_json(const ChallengeBench& bench) {
           {"inputs", bench.inputs},         {"connections", bench.connections},
           {"threads", bench.threads},       {"dense_fma_rate", bench.dense_fma_rate},
           {"processor", bench.processor},   {"missing", bench.missing},
-          {"categories", bench.categories}, {"verified", bench.verified},
+          {"categories", bench.categories}, {"verified", word(bench.verified)},
           {"mismatches", bench.mismatches}, {"peak_memory_bytes", bench.peak_memory_bytes},
           {"rows", rows_json(bench.rows)}};
 }

@@ -38,7 +38,7 @@ int run_export_bench(ExportBenchArguments& arguments, const Context& context) {
   print_line(common, "network",
              fmt::format("{}, {} connections", network.describe(), with_commas(bench.connections)));
   print_line(common, "program",
-             fmt::format("{}; {} by c++ -O2, {}", fmt::join(bench.forms, ", "),
+             fmt::format("{}; {} by c++ -O2, {}", fmt::join(words_of(bench.forms), ", "),
                          short_seconds(bench.compile_seconds), short_bytes(bench.program_bytes)));
   print_line(common, "difference", fmt::format("{:.1e} of the largest output", bench.largest_difference));
   if (!common.quiet)
@@ -55,7 +55,7 @@ int run_export_bench(ExportBenchArguments& arguments, const Context& context) {
                     {"program_seconds", row.program_seconds},
                     {"speedup", row.speedup}});
   }
-  common.write_json({{"forms", bench.forms},
+  common.write_json({{"forms", words_of(bench.forms)},
                      {"connections", bench.connections},
                      {"compile_seconds", bench.compile_seconds},
                      {"program_bytes", bench.program_bytes},

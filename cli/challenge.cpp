@@ -18,7 +18,7 @@ struct ChallengeRunArguments {
   ChallengeArguments challenge;
   ChallengeOptions options;
   bool no_filter = false, no_merge_rows = false;
-  std::string engine = "compiled", kernel = "fused", check = "auto", write_categories;
+  std::string write_categories;
 };
 
 int run_challenge(ChallengeRunArguments& arguments, const Context& context) {
@@ -28,17 +28,11 @@ int run_challenge(ChallengeRunArguments& arguments, const Context& context) {
     arguments.write_categories = output_file(arguments.write_categories);
   ChallengeOptions options = arguments.options;
   options.source = arguments.challenge.parsed();
-  options.engine = arguments.engine == "plain" ? Engine::plain : Engine::compiled;
-  options.kernel = static_cast<DeviceKernel>(std::ranges::find(kDeviceKernelNames, arguments.kernel) -
-                                             kDeviceKernelNames.begin());
-  options.check = arguments.check == "full"   ? Check::full
-                  : arguments.check == "none" ? Check::none
-                                              : Check::automatic;
   options.filter = !arguments.no_filter;
   options.merge_rows = !arguments.no_merge_rows;
   if (options.kernel != DeviceKernel::fused && options.engine == Engine::compiled)
     throw std::invalid_argument(
-        fmt::format("--kernel {} computes a network as it is: choose --engine plain", arguments.kernel));
+        fmt::format("--kernel {} computes a network as it is: choose --engine plain", word(options.kernel)));
   ChallengeResult result;
   {
     ProgressDisplay display(arguments.common.quiet);
@@ -61,19 +55,15 @@ Run add_challenge(CLI::App& command) {
       .add_option("--data", arguments->challenge.source.data,
                   "directory with the official files, plain, .gz or .zst; without it, a network is generated")
       ->type_name("DIR");
-  command
-      .add_option("--engine", arguments->engine,
-                  "plain computes every connection of every live row; compiled rewrites the network by exact "
-                  "passes first "
-                  "[compiled]")
-      ->check(CLI::IsMember({"plain", "compiled"}))
-      ->type_name("ENGINE");
-  command
-      .add_option(
-          "--kernel", arguments->kernel,
-          "kernel that computes a layer on --device cuda: ours (fused) or a published baseline [fused]")
-      ->check(CLI::IsMember(std::vector<std::string>(kDeviceKernelNames.begin(), kDeviceKernelNames.end())))
-      ->type_name("KERNEL");
+  add_word_option<Engine>(
+      command, "--engine", options.engine,
+      "plain computes every connection of every live row; compiled rewrites the network by exact "
+      "passes first [compiled]",
+      "ENGINE");
+  add_word_option<DeviceKernel>(
+      command, "--kernel", options.kernel,
+      "kernel that computes a layer on --device cuda: ours (fused) or a published baseline [fused]",
+      "KERNEL");
   command.add_flag("--no-filter", arguments->no_filter, "go on computing rows whose outputs are all zero");
   command.add_flag("--no-merge-rows", arguments->no_merge_rows,
                    "compute equal rows each on its own, instead of once");
@@ -81,13 +71,11 @@ Run add_challenge(CLI::App& command) {
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");
   add_bytes_option(command, options.memory_limit, kChallengeMemoryHelp);
-  command
-      .add_option(
-          "--check", arguments->check,
-          "how to check the answer: auto takes the official list, or else a sample by the double-precision "
-          "reference; full takes the reference for every row [auto]")
-      ->check(CLI::IsMember({"auto", "full", "none"}))
-      ->type_name("HOW");
+  add_word_option<Check>(
+      command, "--check", options.check,
+      "how to check the answer: auto takes the official list, or else a sample by the double-precision "
+      "reference; full takes the reference for every row [auto]",
+      "HOW");
   command
       .add_option("--write-categories", arguments->write_categories,
                   "write the categories to this file, in the form of the official lists")

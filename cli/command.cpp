@@ -61,20 +61,17 @@ void Common::write_json(const nlohmann::json& result) const {
 }
 
 void DeviceArguments::add_to(CLI::App& app) {
-  app.add_option("--device", device,
-                 "where to compute; auto takes a CUDA device if there is one, else the CPU [cpu]")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
-      ->type_name("DEVICE");
+  add_word_option<Device>(app, "--device", device,
+                          "where to compute; auto takes a CUDA device if there is one, else the CPU [cpu]",
+                          "DEVICE");
   app.add_option("--gpus", gpus, "number of CUDA devices that share the work; 0 takes all [1]")
       ->check(CLI::Range(0, 64))
       ->type_name("N");
 }
 
 void DeviceArguments::prepare() const {
-  if (device == "cpu") return;
-  work_in({.threads = Session::current().threads(),
-           .device = device == "cuda" ? Device::cuda : Device::automatic,
-           .gpus = gpus});
+  if (device != Device::cpu)
+    work_in({.threads = Session::current().threads(), .device = device, .gpus = gpus});
 }
 
 std::string output_file(const std::string& path, std::initializer_list<const char*> endings) {
@@ -201,7 +198,7 @@ CLI::Option* add_bytes_option(CLI::App& app, std::uint64_t& bytes, const char* h
         number * factor->second > 0x1p62)
       throw CLI::ValidationError("--memory-limit",
                                  fmt::format("'{}' is no size; say 500MB, 12GiB or a number of bytes", text));
-    bytes = static_cast<std::uint64_t>(number * factor->second);
+    bytes = number * factor->second;
   };
   return app.add_option_function<std::string>("--memory-limit", parse, help)->type_name("SIZE");
 }
@@ -345,7 +342,7 @@ nlohmann::json to_json(const ChallengeResult& r) {
           {"layers", r.layers},
           {"inputs", r.inputs},
           {"connections", r.connections},
-          {"engine", r.engine == Engine::plain ? "plain" : "compiled"},
+          {"engine", word(r.engine)},
           {"threads", r.threads},
           {"seconds", r.seconds},
           {"seconds_all", r.seconds_all},
@@ -355,7 +352,7 @@ nlohmann::json to_json(const ChallengeResult& r) {
           {"compiled_connections", r.compiled_connections},
           {"streamed", r.streamed},
           {"categories", r.categories.size()},
-          {"verified", r.verified},
+          {"verified", word(r.verified)},
           {"checked_rows", r.checked_rows},
           {"mismatches", r.mismatches.size()},
           {"settled_rows", r.settled_rows},
@@ -380,12 +377,12 @@ void print_result(const Common& common, const ChallengeResult& r) {
   print_line(common, "categories", with_commas(r.categories.size()));
   if (r.settled_rows > 0)
     print_line(common, "", fmt::format("{} rows settled in the plain order of summation", r.settled_rows));
-  if (r.verified == "official") {
+  if (r.verified == Verified::official) {
     print_line(
         common, "checked",
         fmt::format("against the official list: {}",
                     r.mismatches.empty() ? "the same" : fmt::format("{} rows differ", r.mismatches.size())));
-  } else if (r.verified == "reference") {
+  } else if (r.verified == Verified::reference) {
     print_line(
         common, "checked",
         fmt::format("{} rows against the double-precision reference: {}", with_commas(r.checked_rows),
@@ -413,7 +410,8 @@ int report_mismatches(const ChallengeResult& r) {
     rows += fmt::format("{}{}", i == 0 ? "" : ", ", r.mismatches[i] + 1);
   if (r.mismatches.size() > kShown) rows += fmt::format(", … ({} in all)", r.mismatches.size());
   complain(fmt::format("wrong answer: the categories differ from the {} in these rows (counted from 1): {}",
-                       r.verified == "official" ? "official list" : "double-precision reference", rows));
+                       r.verified == Verified::official ? "official list" : "double-precision reference",
+                       rows));
   return 1;
 }
 

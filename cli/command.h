@@ -27,9 +27,21 @@ struct Common {
   void write_json(const nlohmann::json& result) const;
 };
 
+// An option whose value is one of the words of T, which `value` is or may hold.
+template <typename T, typename Value>
+CLI::Option* add_word_option(CLI::App& app, const std::string& name, Value& value, const std::string& help,
+                             const char* type_name) {
+  const auto& words = Words<T>::kWords;
+  return app
+      .add_option_function<std::string>(
+          name, [&value](const std::string& text) { value = from_word<T>(text).value(); }, help)
+      ->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end())))
+      ->type_name(type_name);
+}
+
 // Where to run, shared by several commands.
 struct DeviceArguments {
-  std::string device = "cpu";
+  Device device = Device::cpu;
   int gpus = 1;
   void add_to(CLI::App& app);
   // Chooses the device; says so where it is not the one that was hoped for.

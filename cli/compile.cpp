@@ -20,7 +20,7 @@ struct CompileArguments {
 
 int run_compile(CompileArguments& arguments, const Context& context) {
   arguments.common.prepare();
-  if (!arguments.out.empty()) arguments.out = output_file(arguments.out);
+  if (!arguments.out.empty()) arguments.out = output_file(arguments.out, {".safetensors"});
   const Network network = arguments.model.load();
   const CompileResult result = [&] {
     ProgressDisplay display(arguments.common.quiet);

@@ -90,9 +90,9 @@ int run_demo(Common& common, const Context& context) {
   if (!common.quiet) {
     fmt::print("{:<10} {:>14} {:>12} {:>20} {:>12}\n", "engine", "connections", "time", "rate", "categories");
     for (const ChallengeResult& r : found)
-      fmt::print("{:<10} {:>14} {:>12} {:>20} {:>12}\n", r.engine == Engine::plain ? "plain" : "compiled",
-                 with_commas(r.compiled_connections), short_seconds(r.seconds),
-                 short_rate(r.rate) + "connections/s", with_commas(r.categories.size()));
+      fmt::print("{:<10} {:>14} {:>12} {:>20} {:>12}\n", word(r.engine), with_commas(r.compiled_connections),
+                 short_seconds(r.seconds), short_rate(r.rate) + "connections/s",
+                 with_commas(r.categories.size()));
     fmt::print("\n");
     print_line(common, "answers", same ? "the same from both engines" : "DIFFERENT between the engines");
     print_line(

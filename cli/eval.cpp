@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
 #include "cli/help.h"
@@ -22,7 +23,7 @@ struct EvalArguments {
   DeviceArguments device;
   ModelArguments model;
   DataArguments data;
-  std::string part;  // empty: by what the model was trained on
+  std::optional<Part> part;  // by what the model was trained on, if nobody says
   double exit_threshold = 1;
   bool exit_curve = false;
   std::string plot;
@@ -43,31 +44,32 @@ void print_subject(const EvalArguments& arguments, const Network& network, const
   print_line(arguments.common, "network", network.describe());
   print_line(arguments.common, "data", data);
   print_line(arguments.common, "rows",
-             arguments.part == "all" ? fmt::format("{}, all of them", with_commas(rows))
-                                     : fmt::format("{} of the {} part", with_commas(rows), arguments.part));
+             arguments.part == Part::all
+                 ? fmt::format("{}, all of them", with_commas(rows))
+                 : fmt::format("{} of the {} part", with_commas(rows), word(*arguments.part)));
 }
 
 // Which rows to score, where nobody says: those that the network was not trained on, as far as that can be
 // known. Complains where rows may have been seen in training.
 Part choose_part(EvalArguments& arguments, const Network& network, const Data& data) {
   const Overlap overlap = training_overlap(network, data);
-  if (arguments.part.empty())
+  if (!arguments.part)
     arguments.part = !data.test_drawn() || overlap == Overlap::same_split || overlap == Overlap::same_rows
-                         ? "test"
-                         : "all";
+                         ? Part::test
+                         : Part::all;
   if (overlap == Overlap::same_rows)
     complain(
         "note: the network was trained on rows of this file, divided by another --data-seed or --test-share: "
         "rows "
         "that are scored here were seen in training");
-  if (overlap == Overlap::same_split && arguments.part != "test")
+  if (overlap == Overlap::same_split && arguments.part != Part::test)
     complain("note: the network was trained on rows that are scored here");
-  if (overlap == Overlap::unknown && data.test_drawn() && arguments.part != "train")
+  if (overlap == Overlap::unknown && data.test_drawn() && arguments.part != Part::train)
     complain(
         "note: this model does not say what it was trained on; rows that are scored here may have been seen "
         "in "
         "training");
-  return arguments.part == "train" ? Part::train : arguments.part == "all" ? Part::all : Part::test;
+  return *arguments.part;
 }
 
 int run_exit_curve(EvalArguments& arguments, const Network& network, const Context& context) {
@@ -92,7 +94,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
     for (const ExitPoint& point : curve.points) {
       const Evaluation& e = point.evaluation;
       fmt::print("{:>9g} {:>8.2f} % {:>15} {:>7.1f} % {:>12} {:>14}  {}\n", point.threshold, 100 * e.accuracy,
-                 with_commas(static_cast<std::int64_t>(e.connections_per_row + 0.5)),
+                 with_commas(e.connections_per_row + 0.5),
                  100 * e.connections_per_row / whole.evaluation.connections_per_row,
                  short_seconds(point.seconds), factor(whole.seconds, point.seconds),
                  fmt::join(e.rows_by_exit, " "));
@@ -115,7 +117,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
                       {"slowest", point.slowest}});
   common.write_json({{"network", network.describe()},
                      {"data", described},
-                     {"part", arguments.part},
+                     {"part", word(*arguments.part)},
                      {"rows", curve.rows},
                      {"points", points},
                      {"threads", Session::current().threads()}});
@@ -157,15 +159,14 @@ int run_eval(EvalArguments& arguments, const Context& context) {
   if (!network.exits().empty() && arguments.exit_threshold < 1)
     print_line(common, "left", rows_by_exit_text(evaluation.rows_by_exit, network.exits()));
   print_line(common, "computed",
-             fmt::format("{} connections a row",
-                         with_commas(static_cast<std::int64_t>(evaluation.connections_per_row + 0.5))));
+             fmt::format("{} connections a row", with_commas(evaluation.connections_per_row + 0.5)));
   print_line(common, "time",
              fmt::format("{}, {}rows/s, {}", short_seconds(evaluation.seconds),
                          short_rate(evaluation.rows / evaluation.seconds),
                          threads_text(Session::current().threads())));
   common.write_json({{"network", network.describe()},
                      {"data", described},
-                     {"part", arguments.part},
+                     {"part", word(*arguments.part)},
                      {"rows", evaluation.rows},
                      {"accuracy", evaluation.accuracy},
                      {"loss", evaluation.loss},
@@ -185,11 +186,8 @@ Run add_eval(CLI::App& command) {
   auto arguments = std::make_shared<EvalArguments>();
   arguments->model.add_to(command)->required();
   arguments->data.add_to(command)->required();
-  command
-      .add_option("--part", arguments->part,
-                  "rows to score [test, or all of a file that the model was not trained on]")
-      ->check(CLI::IsMember({"train", "test", "all"}))
-      ->type_name("PART");
+  add_word_option<Part>(command, "--part", arguments->part,
+                        "rows to score [test, or all of a file that the model was not trained on]", "PART");
   CLI::Option* threshold = add_exit_threshold(command, arguments->exit_threshold);
   CLI::Option* curve = command
                            .add_flag("--exit-curve", arguments->exit_curve,

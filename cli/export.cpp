@@ -31,7 +31,7 @@ int run_export(ExportArguments& arguments, const Context& context) {
   }();
   print_line(common, "network", network.describe());
   print_line(common, "connections", with_commas(program.connections));
-  print_line(common, "layers", fmt::format("{}", fmt::join(program.forms, ", ")));
+  print_line(common, "layers", fmt::format("{}", fmt::join(words_of(program.forms), ", ")));
   if (!network.exits().empty())
     print_line(common, "exits", "are left out: the program takes every row to its end");
   print_line(common, "written",
@@ -41,7 +41,7 @@ int run_export(ExportArguments& arguments, const Context& context) {
   common.write_json({{"source", program.source.string()},
                      {"test", program.test.string()},
                      {"connections", program.connections},
-                     {"forms", program.forms}});
+                     {"forms", words_of(program.forms)}});
   return 0;
 }
 

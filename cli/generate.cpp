@@ -27,7 +27,8 @@ struct Subcommand {
 int run_generate(GenerateArguments& arguments, const Context& context, const std::string& what,
                  const std::function<void(const ChallengeInputs&, const Observer&)>& write) {
   arguments.common.prepare();
-  if (what != "challenge files") arguments.out = output_file(arguments.out);
+  if (what == "network") arguments.out = output_file(arguments.out, {".safetensors"});
+  if (what == "images") arguments.out = output_file(arguments.out, {".tsv", ".tsv.gz"});
   const ChallengeInputs source = arguments.challenge.parsed();
   {
     ProgressDisplay display(arguments.common.quiet);
@@ -97,7 +98,8 @@ Run add_generate(CLI::App& command) {
                           });
     return run_generate(*files.arguments, context, "challenge files",
                         [&](const ChallengeInputs& source, const Observer& observer) {
-                          write_challenge_files(source, files.arguments->out, files.arguments->gzip,
+                          write_challenge_files(source, files.arguments->out,
+                                                files.arguments->gzip ? FileForm::gzip : FileForm::plain,
                                                 observer);
                         });
   };

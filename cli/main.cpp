@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <fstream>
 #include <new>
@@ -162,6 +163,7 @@ std::vector<std::string> names_of_commands(const CLI::App& app) {
 }
 
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& words) {
+  if (typed == "version" || typed == "-V" || typed == "-v") return "; did you mean --version?";
   const std::string meant = nearest(typed, words);
   return meant.empty() ? "" : fmt::format("; did you mean {}?", meant);
 }
@@ -177,9 +179,28 @@ void refuse_unknown_options(const CLI::App& command, std::span<const std::string
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  for (const std::string& word : words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
     if (word == "--") return;
-    const std::string name = word.substr(0, word.find('='));
+    if (word.empty())
+      throw std::invalid_argument(fmt::format(
+          "{} is empty\nTry: {} --help",
+          i > 0 && words[i - 1].starts_with("--") ? "the value of " + words[i - 1] : "an argument",
+          full_name(command)));
+    std::string name = word.substr(0, word.find('='));
+    if (name.starts_with("--") && name.size() + 1 == word.size())
+      throw std::invalid_argument(
+          fmt::format("the value of {} is empty\nTry: {} --help", name, full_name(command)));
+    // -epochs: one dash too few; -x: no such option. -1 is a number, and - standard input.
+    const bool one_dash =
+        name.size() > 1 && name[0] == '-' && std::isalpha(static_cast<unsigned char>(name[1])) != 0;
+    if (one_dash && command.get_option_no_throw(name.substr(0, 2)) == nullptr) {
+      if (std::ranges::count(names, "-" + name) > 0)
+        throw std::invalid_argument(fmt::format("{} has no option {}; did you mean -{}?\nTry: {} --help",
+                                                full_name(command), name, name, full_name(command)));
+      throw std::invalid_argument(fmt::format("{} has no option {}{}\nTry: {} --help", full_name(command),
+                                              name, did_you_mean("-" + name, names), full_name(command)));
+    }
     if (!name.starts_with("--") || std::ranges::count(names, name) > 0) continue;
     throw std::invalid_argument(fmt::format("{} has no option {}{}\nTry: {} --help", full_name(command), name,
                                             did_you_mean(name, names), full_name(command)));
@@ -212,6 +233,7 @@ int run(std::span<const std::string> words, const Context& context) {
     fmt::print("{}", help_text(*command, text_width()));
     return 0;
   }
+  if (!complete && at < words.size()) refuse_unknown_options(*command, words.subspan(at));
   if (!complete && at == words.size())
     throw std::invalid_argument(fmt::format("{} needs a command: {}\nTry: {} --help", full_name(*command),
                                             fmt::join(names_of_commands(*command), ", "),

@@ -38,7 +38,7 @@ int run_predict(PredictArguments& arguments, const Context& context) {
     ProgressDisplay display(common.quiet);
     const Observer observer = display.observer(context.stop);
     const InputTable inputs = matched_inputs(
-        network, read_inputs(arguments.input, observer, arguments.leave_out, arguments.memory_limit),
+        network, read_inputs(arguments.input, {arguments.leave_out, arguments.memory_limit}, observer),
         arguments.input);
     const Plan plan = compile(network, {arguments.exit_threshold}, observer);
     predictions = predict(plan, inputs, {arguments.raw, arguments.any_value}, observer);

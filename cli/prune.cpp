@@ -22,7 +22,8 @@ struct PruneArguments {
   Common common;
   DataArguments data;
   SettingArguments settings;
-  std::string model, out, resume, method = "magnitude", time_model;
+  std::string model, out, resume, time_model;
+  PruneMethod method = PruneMethod::magnitude;
   double target = 0.9;
   Index rows = 512;
   Lottery lottery;
@@ -177,15 +178,9 @@ Run add_prune(CLI::App& command) {
   CLI::Option* model =
       command.add_option("MODEL", arguments->model, "model file, or directory of a training run");
   CLI::Option* data = arguments->data.add_to(command);
-  CLI::Option* method = command
-                            .add_option("--method", arguments->method,
-                                        "how to choose what is removed; the methods are listed below")
-                            ->type_name("METHOD")
-                            ->capture_default_str()
-                            ->check(says_what_is_wrong([](const std::string& text) {
-                              PruneOptions scratch;
-                              apply_method(scratch, text);
-                            }));
+  CLI::Option* method = add_word_option<PruneMethod>(
+      command, "--method", arguments->method,
+      "how to choose what is removed; the methods are listed below [magnitude]", "METHOD");
   CLI::Option* target = command
                             .add_option("--target", arguments->target,
                                         "sparsity of the result, from 0 to below 1: the share of all "
@@ -255,7 +250,7 @@ Run add_prune(CLI::App& command) {
   time_model->excludes(rows);
   arguments->common.add_to(command);
   PruneOptions fssl;
-  apply_method(fssl, "fssl");
+  apply_method(fssl, PruneMethod::fssl);
   for (SettingInfo info : setting_infos(pruning_defaults())) {
     if (std::ranges::count(kPruneSettings, info.name) == 0) continue;
     if (info.name == "shrink") info.standard += fmt::format(", fssl: {}", fssl.training.pruning.shrink);

@@ -161,17 +161,23 @@ std::string presets_text() {
 
 // Says so where a setting means that nothing will happen.
 void note_idle_settings(const TrainOptions& options, const Data& data) {
-  if (options.network.dense || options.evolution.rule == Evolve::none || options.evolution.update_every == 0)
+  if (options.network.dense || options.evolution.rule == Evolve::none ||
+      options.evolution.rule == Evolve::prune)  // pruning refuses by itself
     return;
-  const auto rows = static_cast<std::int64_t>(data.train_rows() * (1 - options.run.validation));
+  const std::int64_t rows = data.train_rows() * (1 - options.run.validation);
   const std::int64_t steps = (rows + options.run.batch - 1) / options.run.batch * options.run.epochs;
   const std::int64_t evolving = options.evolution.stop * steps;
-  if (options.evolution.update_every < evolving || options.evolution.rule == Evolve::prune)
-    return;  // pruning refuses by itself
-  complain(fmt::format(
-      "note: the topology will not change: updates come every {} steps (--update-every), but this run has {} "
-      "steps, of which {:g} % may change it; 0 chooses by the number of steps",
-      options.evolution.update_every, steps, 100 * options.evolution.stop));
+  if (std::max<std::int64_t>(1, options.evolution.update_every) < evolving) return;
+  const std::string every =
+      options.evolution.update_every == 0
+          ? ""
+          : fmt::format(
+                "updates come every {} steps (--update-every; 0 chooses by the number of steps), but ",
+                options.evolution.update_every);
+  complain(
+      fmt::format("note: the topology will not change: {}this run has {} step{}, of which {:g} % may change "
+                  "it (--stop-evolving)",
+                  every, steps, steps == 1 ? "" : "s", 100 * options.evolution.stop));
 }
 
 int run_train(TrainArguments& arguments, const Context& context) {

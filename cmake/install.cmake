@@ -19,5 +19,12 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/filigreeConfig.cmake ${CMAKE_CURRENT_B
 # Relative to where the file lies, so that an installed tree can be moved.
 file(RELATIVE_PATH FILIGREE_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" FILIGREE_PC_PREFIX "${FILIGREE_PC_PREFIX}")
+# A static library alone needs what it links named to everybody, not only to those who ask for --static.
+set(FILIGREE_PC_REQUIRES Requires.private)
+set(FILIGREE_PC_SYSTEM "")
+if(NOT BUILD_SHARED_LIBS)
+  set(FILIGREE_PC_REQUIRES Requires)
+  set(FILIGREE_PC_SYSTEM " -ldl -lpthread")
+endif()
 configure_file(cmake/filigree.pc.in filigree.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/filigree.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -107,12 +107,33 @@ case $2 in
     run 2 predict "$work/run" --input "$work/part.csv" --out - --json -; says err "standard output"
     run 2 export "$work/run" --cpp "$work/net.c"; says err .cpp
     run 2 export "$work/run" --cpp "$work/net.cpp" --name nullptr; says err nullptr
-    for name in layer0 APART given expected sqrt printf mean; do
+    for name in layer0 APART given expected sqrt printf mean exit malloc expf tanhl size_t NULL row memcpy; do
       run 2 export "$work/run" --cpp "$work/net.cpp" --name $name; says err $name
     done
     run 2 export "$work/run" --cpp "$work/$(printf 'a"\nb.cpp')"; says err "cannot stand in the name"
     run 2 train --data digits:100 --dense --sparsity 0.9; says err --dense
-    run 1 info ""; check test ! -s "$work/out"
+    run 2 info ""; check test ! -s "$work/out"
+    run 2 challenge --data "" --inputs 1; says err "the value of --data is empty"
+    run 2 train --out=; says err "the value of --out is empty"
+    # Options with one dash too few, and a command that is an option.
+    run 2 train -epochs 1; says err "did you mean --epochs?"
+    run 2 -x; says err "no option -x"
+    run 2 version; says err "did you mean --version?"
+    # One directory, one run: nothing is ever written over.
+    run 0 train --data digits:200 --network 784-8-10 --epochs 1 --out "$work/keep"
+    cp "$work/keep/model.safetensors" "$work/kept"
+    run 1 grow --data digits:200 --network 784-8-8-10 --budget 3000 --epochs 1 --out "$work/keep"; says err "holds a run already"
+    run 1 sweep --data digits:200 --network 784-8-8-10 --budgets 2000 --epochs 1 --out "$work/keep"; says err "holds a run already"
+    run 1 prune "$work/keep" --data digits:200 --out "$work/keep"; says err "holds a run already"
+    rm "$work/keep/checkpoint.safetensors"
+    run 1 train --data digits:200 --network 784-8-10 --epochs 1 --out "$work/keep"; says err "holds a run already (model.safetensors)"
+    check cmp "$work/keep/model.safetensors" "$work/kept"
+    # Column names in another encoding than UTF-8 are found again.
+    { printf 'gr\366\337e,b,c\n'; seq 1 40 | awk '{ print $1 ",2," $1 % 2 }'; } > "$work/latin.csv"
+    run 0 train --data "csv:$work/latin.csv" --label-column c --network 2-4-2 --epochs 1 --out "$work/latin"
+    run 0 predict "$work/latin" --input "$work/latin.csv" --out "$work/latin.p.csv"
+    # Says so where nothing can evolve.
+    run 0 train --data digits:200 --network 784-8-10 --epochs 1 --stop-evolving 0; says err "topology will not change"
     # Growth ends at its budget; a network that is refined does not get worse.
     run 0 grow --data digits:600 --network 784-8-8-10 --budget 3000 --stages 1 --epochs 2 --out "$work/grown" --json "$work/g.json"
     check grep -q '"connections": 3000' "$work/g.json"
@@ -571,7 +592,7 @@ case $2 in
     head -n 4 "$work/s/sweep.csv" > "$work/part"; cp "$work/part" "$work/s/sweep.csv"
     run 0 sweep --resume "$work/s"
     check test "$(wc -l < "$work/s/sweep.csv")" -eq 9
-    run 1 sweep --data digits:400 --out "$work/s"; says err "holds a sweep already"
+    run 1 sweep --data digits:400 --out "$work/s"; says err "holds a run already"
     run 1 sweep --data digits:400 --budgets 20 --out "$work/none"; says err "are the least"
     run 1 sweep --resume "$work/none"; says err none
     run 2 sweep --resume "$work/s" --epochs 9; says err --epochs

@@ -31,6 +31,15 @@ for way in "" --static; do
   "$work/pkg"
 done
 
+# What ./run installs has the static library alone: pkg-config then names all that it links.
+mkdir "$work/alone" "$work/lonely"
+cmake -S "$source" -B "$work/lonely" -DBUILD_SHARED_LIBS=OFF -DFILIGREE_PROGRAM=OFF -DFILIGREE_CUDA=OFF > "$work/log"
+cp "$libraries/libfiligree.a" "$work/alone"
+sed "s|^libdir=.*|libdir=$work/alone|; s|^includedir=.*|includedir=$prefix/include|" "$work/lonely/filigree.pc" > "$work/alone/filigree.pc"
+${CXX:-c++} -std=c++20 "$source/tests/consumer/main.cpp" -o "$work/pkg" $(PKG_CONFIG_PATH=$work/alone pkg-config --cflags --libs filigree)
+echo "pkg-config, no shared library:"
+"$work/pkg"
+
 # From C, with a model that the installed program trained.
 program=$(find "$prefix" -name filigree -type f -perm -u+x)
 "$program" train --data digits:300 --network 784-16-10 --epochs 2 --out "$work/run" -q
@@ -57,6 +66,7 @@ done < <(find "$prefix" "$build"/filigree "$build"/plugins "$build"/src/*.so* -t
 # The whole public API is visible, and nothing else.
 nm -DC --defined-only "$libraries/libfiligree.so" > "$work/symbols"
 declared=$(awk '/^template/ { template = 1; next }
+                { sub(/^\[\[nodiscard\]\] /, "") }
                 !template && /^[A-Za-z][A-Za-z0-9_:<>&, ]* [a-z_]+\(/ && !/constexpr|inline/ {
                   sub(/\(.*/, ""); sub(/.* /, ""); print }
                 { template = 0 }' "$prefix"/include/filigree/*.h)

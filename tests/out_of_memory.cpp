@@ -78,7 +78,7 @@ void load_run_save(const std::string& model, const Data&, const std::filesystem:
 }
 
 void evaluate_all(const std::string& model, const Data& data, const std::filesystem::path&) {
-  evaluate(load(model), data, {.part = Part::all});
+  (void)evaluate(load(model), data, {.part = Part::all});
 }
 
 void train_one(const std::string&, const Data& data, const std::filesystem::path& work) {
@@ -89,6 +89,43 @@ void train_one(const std::string&, const Data& data, const std::filesystem::path
   options.evolution.rule = Evolve::set;  // without oneDNN, whose memory is its own business
   options.evolution.update_every = 2;
   train(data, options, {.path = work / "run"});
+}
+
+void train_step_by_step(const std::string&, const Data& data, const std::filesystem::path&) {
+  TrainOptions options;
+  options.network.neurons = {data.features(), 12, data.classes()};
+  options.run.epochs = 2;
+  options.run.batch = 50;
+  options.evolution.rule = Evolve::set;
+  options.evolution.update_every = 2;
+  Trainer trainer(data, options);
+  trainer.epoch();
+  Trainer again(data, trainer.state());
+  again.epoch();
+  (void)again.evaluate(Part::train);
+  (void)from_bytes(to_bytes(again.network()));
+}
+
+// Networks from arrays, rows of all kinds, the caller's memory, predictions, products of matrices.
+void run_arrays(const std::string&, const Data&, const std::filesystem::path&) {
+  CsrMatrix w{3, 4, {0, 2, 3, 5}, {0, 3, 1, 0, 2}, {1, 2, 3, 4, 5}};
+  const Network network =
+      make_network({{4, 3, w.row_begin, w.column, w.value, {0.1f, 0.2f, 0.3f}, Activation::relu}});
+  const Plan plan = compile(network);
+  std::vector<float> outputs(3 * 5);
+  const std::vector<Offset> row_begin{0, 1, 3};
+  const std::vector<Index> column{1, 0, 3};
+  const std::vector<float> value{1, 2, 3};
+  plan.run(Rows(row_begin, column, value, 4), OutputRows(outputs, 5));
+  const std::vector<std::uint8_t> bytes(40 * 4, 3);
+  (void)plan.run(std::span<const std::uint8_t>(bytes));
+  InputTable table;
+  table.rows = 2;
+  table.columns = 4;
+  table.floats.assign(8, 1.0f);
+  (void)predict(plan, table);
+  const CsrMatrix back = transpose(w.view());
+  (void)spgemm(w.view(), back.view());
 }
 
 // All of the first, then ever fewer: later ones repeat what earlier ones did.
@@ -119,8 +156,9 @@ int main() {
   save(train(data, options).network, model);
 
   long failed = 0;
-  for (const Job& job : {Job{"load, compile, run, save", load_run_save}, Job{"evaluate", evaluate_all},
-                         Job{"train", train_one}}) {
+  for (const Job& job :
+       {Job{"load, compile, run, save", load_run_save}, Job{"evaluate", evaluate_all},
+        Job{"train", train_one}, Job{"train step by step", train_step_by_step}, Job{"arrays", run_arrays}}) {
     std::filesystem::remove_all(work / "run");
     allocations = 0;
     job.run(model, data, work);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "filigree/challenge.h"
+#include "filigree/export.h"
 #include "filigree/options.h"
 #include "filigree/train.h"
 
@@ -30,8 +31,8 @@ struct ChallengeBench {
   std::vector<BenchRow> rows;
   std::vector<std::string> missing;
   std::string processor;
-  Offset categories = 0;          // that the compiled engine found
-  std::string verified = "none";  // see ChallengeResult
+  Offset categories = 0;  // that the compiled engine found
+  Verified verified = Verified::none;
   Offset mismatches = 0;
   std::uint64_t peak_memory_bytes = 0;
 };
@@ -207,7 +208,7 @@ ActivationBench bench_activations(const Network& network, const Data& data, int 
 
 // A network as a program of its own, interleaved with the library, one row and 32 rows at a time.
 struct ExportBench {
-  std::vector<std::string> forms;  // of the layers, see ExportedProgram
+  std::vector<CodeForm> forms;  // of the layers
   Offset connections = 0;
   double compile_seconds = 0;  // by c++ -O2
   std::uint64_t program_bytes = 0;

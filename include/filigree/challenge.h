@@ -8,18 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "filigree/vocabulary.h"
+#include "filigree/options.h"
 
 #pragma GCC visibility push(default)
 namespace filigree {
-
-enum class Engine { plain, compiled };
-// Who computes a layer on a CUDA device: our kernel, or one of the baselines (docs/GPU.md). Baselines run
-// plain.
-enum class DeviceKernel { fused, tiled, spmm, spgemm, spgemm_kept };
-inline constexpr std::array<std::string_view, 5> kDeviceKernelNames = {"fused", "tiled", "spmm", "spgemm",
-                                                                       "spgemm-kept"};
-enum class Check { automatic, full, none };
 
 struct ChallengeInputs {
   Index neurons = 1024;              // pixels of an image, too
@@ -41,6 +33,13 @@ struct ChallengeOptions {
   Check check = Check::automatic;
 };
 
+// What an answer was compared with: nothing, rows of the double-precision reference, the official list.
+enum class Verified { none, reference, official };
+template <>
+struct Words<Verified> {
+  static constexpr std::array<std::string_view, 3> kWords = {"none", "reference", "official"};
+};
+
 struct ChallengeResult {
   std::string network, images;  // what was run
   Index neurons = 0, layers = 0, inputs = 0;
@@ -54,7 +53,7 @@ struct ChallengeResult {
   Offset compiled_connections = 0;  // of the network that was run
   bool streamed = false;            // layers were made or read while running
   std::vector<Index> categories;    // 0-based, ascending
-  std::string verified = "none";    // "official", "reference", "none"
+  Verified verified = Verified::none;
   Offset checked_rows = 0;
   std::vector<Index> mismatches;  // rows (0-based) whose category differs from the truth
   Offset settled_rows = 0;        // rows near the edge of rounding, settled in the plain order of summation
@@ -64,15 +63,17 @@ struct ChallengeResult {
 };
 
 // Throws std::invalid_argument on options that make no sense, Error on everything else that goes wrong.
-ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer = {});
+[[nodiscard]] ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer = {});
 
-// Files, all atomic. Names that end in .gz are compressed.
+// Files, all atomic. Names that end in .gz are compressed. These functions and run_challenge() may run on any
+// number of threads at the same time, each in its own session.
 void write_category_file(const std::filesystem::path& path, std::span<const Index> categories);
 void write_challenge_images(const ChallengeInputs& source, const std::filesystem::path& path,
                             const Observer& observer = {});
 // The official layout: layers, images and the categories that the double-precision reference finds.
-void write_challenge_files(const ChallengeInputs& source, const std::filesystem::path& directory, bool gzip,
-                           const Observer& observer = {});
+enum class FileForm { plain, gzip };
+void write_challenge_files(const ChallengeInputs& source, const std::filesystem::path& directory,
+                           FileForm form = FileForm::plain, const Observer& observer = {});
 
 }  // namespace filigree
 #pragma GCC visibility pop

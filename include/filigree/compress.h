@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compression: what a network costs, before and after, and how long it will take.
+// Compression: what a network costs, before and after, and how long it will take. Any number of threads may
+// call these functions at the same time, on directories of their own; what is measured then suffers.
 #pragma once
 
 #include <filesystem>
@@ -29,8 +30,8 @@ struct Footprint {
 
 // Batches are made of test rows, or of training rows if those are more and the others fewer than 512; each
 // size runs for about `seconds`.
-Footprint footprint(const Network& network, const Data& data, double seconds = 0.1,
-                    const Observer& observer = {});
+[[nodiscard]] Footprint footprint(const Network& network, const Data& data, double seconds = 0.1,
+                                  const Observer& observer = {});
 
 // The lottery ticket (Frankle and Carbin): a network is trained from values drawn by chance; its smallest
 // weights go; the others are set back to what they were early in training; the rest is trained again. In
@@ -63,14 +64,14 @@ struct TimeModel {
   double yardstick_seconds = 0;       // of a network that is always the same: the speed of the machine then
 };
 // For calls of 32 to 65,536 rows; fewer are not taken in panels.
-TimeModel measure_time_model(Index rows = 512, const Observer& observer = {});
+[[nodiscard]] TimeModel measure_time_model(Index rows = 512, const Observer& observer = {});
 
 // JSON. Throws Error if the file is no time model.
-TimeModel read_time_model(const std::filesystem::path& path);
+[[nodiscard]] TimeModel read_time_model(const std::filesystem::path& path);
 void write_time_model(const TimeModel& model, const std::filesystem::path& path);
 
 // Empty if the model holds here, else what is different: "it was measured with 4 threads, now there are 2".
-std::string why_not_here(const TimeModel& model);
+[[nodiscard]] std::string why_not_here(const TimeModel& model);
 
 // connection_cost, neuron_cost and input_cost as the model has them, for networks that lose whole neurons or
 // blocks.
@@ -83,8 +84,8 @@ struct TimeCheck {
   double adjusted = 0;   // the same at the speed that the machine had for the model, by the yardstick
   double error() const { return adjusted / predicted - 1; }
 };
-TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,
-                     const Observer& observer = {});
+[[nodiscard]] TimeCheck check_time(const TimeModel& model, const Network& network, const Data& data,
+                                   const Observer& observer = {});
 
 // Growth from a small sparse network (NeST, Net2Net): in stages, each of which splits the neurons with the
 // largest gradients in two and trains while connections grow where their gradients are the largest; in the
@@ -107,7 +108,7 @@ struct GrowStart {
   TrainOptions options = {};
   Growth growth = {};
 };
-GrowStart read_grow_start(const std::filesystem::path& directory);
+[[nodiscard]] GrowStart read_grow_start(const std::filesystem::path& directory);
 
 // A network made smaller, with what that cost and gained.
 struct PruneOptions {
@@ -118,11 +119,24 @@ struct PruneOptions {
       {};            // of which file; measured if there is none, or it does not hold here
   Index rows = 512;  // of a call that is to be fast, if it is measured
 };
+enum class PruneMethod {
+  magnitude,  // these prune single weights: the smallest,
+  taylor,     // those with the least effect on the loss,
+  random,
+  lottery,  // the smallest, before training again from where it began
+  neurons,  // these prune groups of weights
+  blocks,
+  n_of_m,
+  fssl,  // neurons, by a loss of error, norms and predicted time
+};
+template <>
+struct Words<PruneMethod> {
+  static constexpr std::array<std::string_view, 8> kWords = {"magnitude", "taylor", "random", "lottery",
+                                                             "neurons",   "blocks", "n-of-m", "fssl"};
+};
 // What is set for pruning before anything else is: half of the run prunes, the rest mends.
-TrainOptions pruning_defaults();
-// "magnitude", "taylor", "random", "lottery": single weights; "neurons", "blocks", "n-of-m": groups of them;
-// "fssl": neurons, by a loss of error, norms and predicted time. Throws std::invalid_argument.
-void apply_method(PruneOptions& options, const std::string& method);
+[[nodiscard]] TrainOptions pruning_defaults();
+void apply_method(PruneOptions& options, PruneMethod method);
 
 struct PruneRun {
   Network compact;                                  // after the exact passes
@@ -147,7 +161,7 @@ struct PruneStart {
   PruneOptions options = {};
   Network network;
 };
-PruneStart read_prune_start(const std::filesystem::path& directory);
+[[nodiscard]] PruneStart read_prune_start(const std::filesystem::path& directory);
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -11,8 +11,6 @@
 #pragma GCC visibility push(default)
 namespace filigree {
 
-enum class Part { train, test, all };  // all: both, training rows first
-
 // A data set with a training and a test part. It cannot be changed, and copies share it: any number of
 // threads may use one.
 class Data {
@@ -32,9 +30,9 @@ class Data {
   std::shared_ptr<const Impl> impl_;
 };
 
-Data load_data(const DataOptions& options, const Observer& observer = {});
+[[nodiscard]] Data load_data(const DataOptions& options, const Observer& observer = {});
 // From arrays: `features` values a row, one label (0, 1, …) a row; without test rows.
-Data make_data(std::span<const float> values, std::span<const Index> labels, Index features);
+[[nodiscard]] Data make_data(std::span<const float> values, std::span<const Index> labels, Index features);
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -25,8 +25,13 @@ struct Evaluation {
   double connections_per_row = 0;                    // computed, on average
   std::vector<Offset> rows_by_exit = {};             // see RunWork
 };
-Evaluation evaluate(const Network& network, const Data& data, const EvaluateOptions& options = {},
-                    const Observer& observer = {});
+// Any number of threads may evaluate one network or plan at the same time.
+[[nodiscard]] Evaluation evaluate(const Network& network, const Data& data,
+                                  const EvaluateOptions& options = {}, const Observer& observer = {});
+
+// The same of a plan, whose exit threshold holds; options.exit_threshold is not looked at.
+[[nodiscard]] Evaluation evaluate(const Plan& plan, const Data& data, const EvaluateOptions& options = {},
+                                  const Observer& observer = {});
 
 // Whether a network was trained on data.
 enum class Overlap {
@@ -35,7 +40,7 @@ enum class Overlap {
   same_rows,   // on some of these rows, training and test part together
   same_split,  // on exactly the training part
 };
-Overlap training_overlap(const Network& network, const Data& data);
+[[nodiscard]] Overlap training_overlap(const Network& network, const Data& data);
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -11,16 +11,28 @@
 #pragma GCC visibility push(default)
 namespace filigree {
 
+// How a layer is written.
+enum class CodeForm {
+  straight,  // a statement for each output, weights in it: no index is ever read
+  lists,     // by input, with the outputs it feeds; inputs of zero are skipped
+  matrix,    // by input, all outputs; inputs of zero are skipped
+};
+template <>
+struct Words<CodeForm> {
+  static constexpr std::array<std::string_view, 3> kWords = {"straight", "lists", "matrix"};
+};
+
 struct ExportedProgram {
   std::filesystem::path source;  // C++17, one file: extern "C" void NAME(const float* inputs, float* outputs)
   std::filesystem::path test;    // a program that compares it with the network: SOURCE_test.cpp
-  std::vector<std::string> forms = {};  // how each layer is written: "straight", "lists", "matrix"
+  std::vector<CodeForm> forms = {};  // of each layer
   Offset connections = 0;
 };
 
 // The network is compiled first. Throws std::invalid_argument if `name` is no name of C.
-ExportedProgram export_program(const Network& network, const std::filesystem::path& source,
-                               const std::string& name = "predict", const Observer& observer = {});
+[[nodiscard]] ExportedProgram export_program(const Network& network, const std::filesystem::path& source,
+                                             const std::string& name = "predict",
+                                             const Observer& observer = {});
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Public data sets, fetched over the network, resumed where they were cut off, and checked.
+// Public data sets, fetched over the network, resumed where they were cut off, and checked. Any number of
+// threads may fetch at the same time, into directories of their own.
 #pragma once
 
 #include <cstdint>

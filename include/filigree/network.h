@@ -70,7 +70,10 @@ class Network {
   bool compiled() const;  // inputs and outputs are mapped onto fewer ones
   const NetworkFacts& facts() const;
   std::vector<ExitInfo> exits() const;
-  LayerView layer(Index l) const;  // counted from 0; throws std::invalid_argument if there is none
+  // All counted from 0; std::invalid_argument if there is none.
+  LayerView layer(Index l) const;
+  LayerView gate(Index l) const;  // of the mixture that layer l is: an output for each expert
+  LayerView exit(Index e) const;  // the head behind exits()[e].after layers
   const Parts& parts() const { return *parts_; }
 
  private:
@@ -91,22 +94,22 @@ struct LayerInfo {
   Index experts = 1, active_experts = 1;
   Offset gate_connections = 0;
 };
-LayerInfo layer_info(const Network& network, Index layer);
+[[nodiscard]] LayerInfo layer_info(const Network& network, Index layer);
 
 // From arrays. Throws Error if they are unsound or do not fit: columns must ascend within a row, numbers be
 // finite, class labels ascend.
-Network make_network(std::vector<LayerArrays> layers, const NetworkFacts& facts = {});
+[[nodiscard]] Network make_network(std::vector<LayerArrays> layers, const NetworkFacts& facts = {});
 // The challenge's network: 32 connections a neuron, as its generator makes them.
-Network radix_net(Index neurons, Index layers, std::uint64_t seed);
+[[nodiscard]] Network radix_net(Index neurons, Index layers, std::uint64_t seed);
 
 // A model file, the directory of a training run, or a directory in the official challenge layout, of which
 // `neurons` chooses among several sizes (0: the only one) and `layers` the first so many (0: all). Throws
 // Error if there is none, std::invalid_argument if neurons or layers are given for a model file.
-Network load(const std::filesystem::path& path, Index neurons = 0, Index layers = 0);
+[[nodiscard]] Network load(const std::filesystem::path& path, Index neurons = 0, Index layers = 0);
 void save(const Network& network, const std::filesystem::path& path, const Observer& observer = {});
 // A model file in memory, and back.
-std::vector<std::byte> to_bytes(const Network& network);
-Network from_bytes(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<std::byte> to_bytes(const Network& network);
+[[nodiscard]] Network from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace filigree
 #pragma GCC visibility pop

@@ -41,6 +41,18 @@ enum class Optimizer { sgd, nesterov, adam, adamw, lion };
 enum class Loss { cross_entropy, mse };  // softmax + cross-entropy, sigmoid + mean squared error
 enum class HiddenActivation { relu, leaky_relu, all_relu, sigmoid, tanh, softplus };
 enum class Schedule { constant, step, cosine };
+enum class Part { train, test, all };  // of a data set; all: both, training rows first
+enum class Device { cpu, cuda, automatic };
+enum class Engine { plain, compiled };
+// What computes a layer on a CUDA device. All but the first are baselines, which run plain networks.
+enum class DeviceKernel {
+  fused,        // our kernel: product, bias, activation and liveness in one pass
+  tiled,        // Gokhale et al.: full matrices in tiles through shared memory
+  spmm,         // cuSPARSE: sparse times dense, then a pass of its own for the rest
+  spgemm,       // cuSPARSE: sparse times sparse; buffers are allocated for each layer
+  spgemm_kept,  // the same, with buffers that are kept from layer to layer
+};
+enum class Check { automatic, full, none };  // a sample of the rows, all of them, none
 
 struct NetworkOptions {
   std::vector<Index> neurons = {};  // per layer, inputs first: {784, 256, 256, 256, 10}; empty: by `hidden`
@@ -166,67 +178,95 @@ template <typename T>
 struct Words;
 template <>
 struct Words<Distribution> {
-  static constexpr std::array<std::string_view, 3> words = {"uniform", "er", "densities"};
+  static constexpr std::array<std::string_view, 3> kWords = {"uniform", "er", "densities"};
 };
 template <>
 struct Words<Initial> {
-  static constexpr std::array<std::string_view, 3> words = {"he", "glorot", "ertl"};
+  static constexpr std::array<std::string_view, 3> kWords = {"he", "glorot", "ertl"};
 };
 template <>
 struct Words<Scaling> {
-  static constexpr std::array<std::string_view, 3> words = {"standard", "unit", "none"};
+  static constexpr std::array<std::string_view, 3> kWords = {"standard", "unit", "none"};
 };
 template <>
 struct Words<Evolve> {
-  static constexpr std::array<std::string_view, 7> words = {"none",  "set",  "rigl",  "ertl",
-                                                            "prune", "snfs", "granet"};
+  static constexpr std::array<std::string_view, 7> kWords = {"none",  "set",  "rigl",  "ertl",
+                                                             "prune", "snfs", "granet"};
 };
 template <>
 struct Words<PruneBy> {
-  static constexpr std::array<std::string_view, 3> words = {"magnitude", "taylor", "random"};
+  static constexpr std::array<std::string_view, 3> kWords = {"magnitude", "taylor", "random"};
 };
 template <>
 struct Words<PruneSchedule> {
-  static constexpr std::array<std::string_view, 2> words = {"cubic", "once"};
+  static constexpr std::array<std::string_view, 2> kWords = {"cubic", "once"};
 };
 template <>
 struct Words<Structure> {
-  static constexpr std::array<std::string_view, 4> words = {"none", "neurons", "blocks", "n-of-m"};
+  static constexpr std::array<std::string_view, 4> kWords = {"none", "neurons", "blocks", "n-of-m"};
 };
 template <>
 struct Words<DropSchedule> {
-  static constexpr std::array<std::string_view, 3> words = {"cosine", "linear", "constant"};
+  static constexpr std::array<std::string_view, 3> kWords = {"cosine", "linear", "constant"};
 };
 template <>
 struct Words<Redistribute> {
-  static constexpr std::array<std::string_view, 2> words = {"layer", "global"};
+  static constexpr std::array<std::string_view, 2> kWords = {"layer", "global"};
 };
 template <>
 struct Words<Optimizer> {
-  static constexpr std::array<std::string_view, 5> words = {"sgd", "nesterov", "adam", "adamw", "lion"};
+  static constexpr std::array<std::string_view, 5> kWords = {"sgd", "nesterov", "adam", "adamw", "lion"};
 };
 template <>
 struct Words<Loss> {
-  static constexpr std::array<std::string_view, 2> words = {"cross-entropy", "mse"};
+  static constexpr std::array<std::string_view, 2> kWords = {"cross-entropy", "mse"};
 };
 template <>
 struct Words<HiddenActivation> {
-  static constexpr std::array<std::string_view, 6> words = {"relu",    "leaky-relu", "all-relu",
-                                                            "sigmoid", "tanh",       "softplus"};
+  static constexpr std::array<std::string_view, 6> kWords = {"relu",    "leaky-relu", "all-relu",
+                                                             "sigmoid", "tanh",       "softplus"};
 };
 template <>
 struct Words<Schedule> {
-  static constexpr std::array<std::string_view, 3> words = {"constant", "step", "cosine"};
+  static constexpr std::array<std::string_view, 3> kWords = {"constant", "step", "cosine"};
+};
+
+template <>
+struct Words<Part> {
+  static constexpr std::array<std::string_view, 3> kWords = {"train", "test", "all"};
+};
+template <>
+struct Words<Device> {
+  static constexpr std::array<std::string_view, 3> kWords = {"cpu", "cuda", "auto"};
+};
+template <>
+struct Words<Engine> {
+  static constexpr std::array<std::string_view, 2> kWords = {"plain", "compiled"};
+};
+template <>
+struct Words<DeviceKernel> {
+  static constexpr std::array<std::string_view, 5> kWords = {"fused", "tiled", "spmm", "spgemm",
+                                                             "spgemm-kept"};
+};
+template <>
+struct Words<Check> {
+  static constexpr std::array<std::string_view, 3> kWords = {"auto", "full", "none"};
 };
 
 template <typename T>
 constexpr std::string_view word(T value) {
-  return Words<T>::words[static_cast<std::size_t>(value)];
+  return Words<T>::kWords[static_cast<std::size_t>(value)];
+}
+template <typename T>
+std::vector<std::string> words_of(const std::vector<T>& values) {
+  std::vector<std::string> words;
+  for (const T value : values) words.emplace_back(word(value));
+  return words;
 }
 template <typename T>
 constexpr std::optional<T> from_word(std::string_view text) {
-  for (std::size_t i = 0; i < Words<T>::words.size(); ++i)
-    if (Words<T>::words[i] == text) return static_cast<T>(i);
+  for (std::size_t i = 0; i < Words<T>::kWords.size(); ++i)
+    if (Words<T>::kWords[i] == text) return static_cast<T>(i);
   return std::nullopt;
 }
 

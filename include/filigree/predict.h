@@ -21,17 +21,22 @@ struct InputTable {
   bool zeros_follow = false;            // of a sparse file: columns beyond its last are zero
 };
 
+struct InputOptions {
+  std::string leave_out = {};  // a column of a CSV file, by number from 1 or name
+  // Bytes that the file may unpack to, and that the rows of a sparse one may take; 0: three quarters of the
+  // machine's memory.
+  std::uint64_t memory_limit = 0;
+};
+
 // idx (unsigned bytes), npy and npz (numbers), libsvm (labels are read over) or CSV (numbers, a header if
 // there is one), told apart by what they hold; .gz and .zst are decompressed; "-" is standard input. The
-// first dimension of idx, npy and npz counts rows, all others are a row's columns. `leave_out`: a column of a
-// CSV file, by number from 1 or name. `memory_limit`: bytes that the file may unpack to, and that the rows
-// of a sparse one may take; 0: three quarters of the machine's memory.
-InputTable read_inputs(const std::filesystem::path& path, const Observer& observer = {},
-                       const std::string& leave_out = {}, std::uint64_t memory_limit = 0);
+// first dimension of idx, npy and npz counts rows, all others are a row's columns.
+[[nodiscard]] InputTable read_inputs(const std::filesystem::path& path, const InputOptions& options = {},
+                                     const Observer& observer = {});
 
 // The inputs as the network takes them: columns are found by name where both sides have names, and those
 // beside them left out. Throws Error if they do not fit; `name` is the file's.
-InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name);
+[[nodiscard]] InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name);
 
 struct Predictions {
   Index rows = 0, outputs = 0;
@@ -51,8 +56,9 @@ struct PredictOptions {
 // Probabilities are the softmax of the outputs of a network trained with cross-entropy, and the outputs
 // themselves of one trained with mean squared error. Of a network that does not say what it was trained for,
 // the outputs.
-Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOptions& options = {},
-                    const Observer& observer = {});
+// Any number of threads may predict with one plan at the same time.
+[[nodiscard]] Predictions predict(const Plan& plan, const InputTable& inputs,
+                                  const PredictOptions& options = {}, const Observer& observer = {});
 
 // A name that ends in .npy or .npy.gz: the values as float32. Any other: CSV with a header, class,p0,p1,…
 // (y0,y1,… for outputs that are no probabilities; the numbers are the classes' labels).

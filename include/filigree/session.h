@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "filigree/options.h"
+
 #pragma GCC visibility push(default)
 namespace filigree {
-
-enum class Device { cpu, cuda, automatic };
 
 struct SessionOptions {
   int threads = 0;  // 0: every core the process may use; 4096 is the most
@@ -36,7 +36,7 @@ class Session {
   // While a Use lives, work that the calling thread starts runs in its session; other threads are not
   // concerned. A plan runs in the session that it was compiled in, wherever it is run from. Uses are
   // destroyed by the thread that made them, the last one first.
-  class Use {
+  class [[nodiscard]] Use {
    public:
     explicit Use(const Session& session);
     ~Use();

@@ -190,7 +190,7 @@ TEST(Plan, FindsEachInputInItsPlaceWhetherFewOrManyAreUnread) {
         {{last + 1, 1, {0, 6}, {0, 1, 3, 4, 5, last}, {1, 2, 3, 4, 5, 6}, {0.5f}, Activation::identity}}));
     std::vector<float> inputs(static_cast<std::size_t>(last) + 1, 1000.0f);
     const std::vector<Index> read{0, 1, 3, 4, 5, last};
-    for (std::size_t i = 0; i < read.size(); ++i) inputs[read[i]] = static_cast<float>(i + 1);
+    for (std::size_t i = 0; i < read.size(); ++i) inputs[read[i]] = i + 1;
     EXPECT_EQ(plan.run(inputs), std::vector<float>{91.5f}) << last;
   }
 }
@@ -211,7 +211,7 @@ TEST(Plan, GivesTheSameWhetherRowsMayDieOrNot) {
   const Plan staying = compile(make_network(layers, {.scaling = {{}, {1}}}));
   std::vector<float> inputs(300 * 24, 0.0f);
   for (float& v : inputs)
-    if (random.below(6) == 0) v = static_cast<float>(random.uniform(0, 2));
+    if (random.below(6) == 0) v = random.uniform(0, 2);
   const auto expected = staying.run(inputs);
   EXPECT_GT(std::ranges::count_if(expected, [](float v) { return v > 0; }), 100);
   EXPECT_EQ(dying.run(inputs), expected);
@@ -250,7 +250,7 @@ TEST(Challenge, IsRightOnBothEnginesAndSaysSo) {
   const ChallengeResult compiled = run_challenge(options);
   EXPECT_EQ(plain.categories, compiled.categories);
   for (const ChallengeResult& result : {plain, compiled}) {
-    EXPECT_EQ(result.verified, "reference");
+    EXPECT_EQ(result.verified, Verified::reference);
     EXPECT_EQ(result.checked_rows, 1500);
     EXPECT_TRUE(result.mismatches.empty());
     EXPECT_EQ(result.seconds_all.size(), 2u);
@@ -294,8 +294,7 @@ struct Rowwise {
   }
   static LayerArrays layer(Index inputs, Index outputs, std::uint64_t seed) {
     CsrMatrix w = random_csr(outputs, inputs, 0.4, seed);
-    return {inputs,          outputs, w.row_begin,
-            w.column,        w.value, std::vector<float>(static_cast<std::size_t>(outputs), 0.25f),
+    return {inputs,          outputs, w.row_begin, w.column, w.value, std::vector<float>(outputs, 0.25f),
             Activation::tanh};
   }
 };
@@ -331,7 +330,7 @@ TEST(Plan, TakesSparseRows) {
         column.push_back(c);
         value.push_back(v);
       }
-    begin.push_back(static_cast<Offset>(column.size()));
+    begin.push_back(column.size());
   }
   const Rows rows(begin, column, value, Rowwise::kInputs);
   EXPECT_EQ(rows.rows(), Rowwise::kRows);
@@ -398,8 +397,7 @@ TEST(Plan, RunsOnManyThreadsAtOnce) {
       const std::size_t in = Rowwise::kInputs, out = Rowwise::kOutputs;
       std::vector<float> outputs(Rowwise::kRows * out);
       for (int round = 0; round < 30; ++round) {
-        const std::size_t rows =
-            static_cast<std::size_t>(1 + (u * 31 + round * 7) % 77);  // by row and in panels
+        const std::size_t rows = 1 + (u * 31 + round * 7) % 77;  // by row and in panels
         given.plan.run(Rows(std::span<const float>(given.values).first(rows * in), Rowwise::kInputs),
                        outputs);
         if (!std::equal(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(rows * out),

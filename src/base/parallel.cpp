@@ -308,7 +308,7 @@ void parallel_for(std::size_t count, std::size_t grain,
 }
 
 void parallel_workers(const std::function<void(int)>& body) {
-  parallel_workers(static_cast<std::size_t>(threads()), body);
+  parallel_workers(threads(), body);
 }
 
 void parallel_workers(std::size_t most, const std::function<void(int)>& body) {

@@ -109,7 +109,8 @@ class Streaming {
       step(l, std::min(batch, layers - l));
     }
     observer_.report("compile", layers, layers, "layers");
-    const Offset removed = before_ - zeros_ - connections_of(layers_);
+    const Offset folded = sweep_.constant_connections();
+    const Offset removed = before_ - zeros_ - folded - connections_of(layers_);
     Network::Parts parts = network.parts();
     parts.exits.clear();
     PortMap ports{std::vector<Index>(source_.inputs()), sweep_.neuron(), sweep_.constant()};
@@ -119,7 +120,7 @@ class Streaming {
             std::move(facts_),
             {{"remove weights of zero", 0, zeros_},
              {"merge duplicate neurons", sweep_.merged_neurons(), removed},
-             {"fold constant neurons", sweep_.constant_neurons(), 0}},
+             {"fold constant neurons", sweep_.constant_neurons(), folded}},
             before_,
             sweep_.biases_changed()};
   }

@@ -23,7 +23,7 @@ Layer make_layer(CsrMatrix weights, std::vector<float> bias, float cap = kNoCap)
 InputRows dense_inputs(Index rows, Index cols, std::uint64_t seed) {
   Random random(seed);
   std::vector<float> values(static_cast<std::size_t>(rows) * cols);
-  for (float& v : values) v = static_cast<float>(random.uniform(0, 2));
+  for (float& v : values) v = random.uniform(0, 2);
   return full_rows(cols, values);
 }
 
@@ -148,6 +148,21 @@ TEST(Compile, DropsWeightsThatCancel) {
   CompiledLayers compiled = compile_all(layers);
   EXPECT_EQ(compiled.connections(), 0);
   EXPECT_EQ(compiled.output_constant[0], 1.0f);
+  EXPECT_LT(largest_difference(layers, compiled), 1e-6);
+}
+
+TEST(Compile, BooksConnectionsOfConstantsWithTheConstants) {
+  // The second neuron has no inputs; the second layer's neurons differ; nothing is merged.
+  const std::vector<Layer> layers = {make_layer({2, 2, {0, 2, 2}, {0, 1}, {1, 2}}, {0.1f, 0.5f}),
+                                     make_layer({2, 2, {0, 2, 3}, {0, 1, 1}, {1, 3, 1}}, {0, 0}),
+                                     make_layer({1, 2, {0, 2}, {0, 1}, {1, 1}}, {0})};
+  CompiledLayers compiled = compile_all(layers);
+  EXPECT_EQ(compiled.passes[1].name, "merge duplicate neurons");
+  EXPECT_EQ(compiled.passes[1].neurons_removed, 0);
+  EXPECT_EQ(compiled.passes[1].connections_removed, 0);
+  EXPECT_EQ(compiled.passes[2].name, "fold constant neurons");
+  EXPECT_EQ(compiled.passes[2].neurons_removed, 2);  // the second layer's second reads nothing else
+  EXPECT_EQ(compiled.passes[2].connections_removed, 3);
   EXPECT_LT(largest_difference(layers, compiled), 1e-6);
 }
 

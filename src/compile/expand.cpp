@@ -24,7 +24,7 @@ CsrMatrix expand_inputs(const CsrMatrix& weights, const std::vector<Index>& inpu
     }
     for (std::size_t i = 0; i < input_of.size(); ++i) {
       if (input_of[i] < 0 || there[input_of[i]] == 0) continue;
-      wide.column.push_back(static_cast<Index>(i));
+      wide.column.push_back(i);
       wide.value.push_back(row[input_of[i]]);
     }
     wide.row_begin.push_back(wide.nnz());

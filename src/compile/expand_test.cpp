@@ -24,7 +24,7 @@ std::vector<Layer> random_layers(std::uint64_t seed, Activation last) {
   for (const Index outputs : {8, 7, 5}) {
     Layer layer{random_csr(outputs, inputs, 0.3, seed + outputs), {}};
     for (float& v : layer.weights.value) v = random.uniform() < 0.5 ? 1.0f : v;  // some inputs are read alike
-    for (Index r = 0; r < outputs; ++r) layer.bias.push_back(static_cast<float>(random.uniform(-1, 1)));
+    for (Index r = 0; r < outputs; ++r) layer.bias.push_back(random.uniform(-1, 1));
     layers.push_back(std::move(layer));
     inputs = outputs;
   }
@@ -47,7 +47,7 @@ TEST(Expanded, ComputesWhatTheNetworkDidBeforeItWasCompiled) {
     }
     Random random(5);
     std::vector<float> values(6 * 4);
-    for (float& v : values) v = static_cast<float>(random.uniform(0.1, 2));
+    for (float& v : values) v = random.uniform(0.1, 2);
     const InputRows rows = full_rows(6, values);
     const std::vector<Index> all{0, 1, 2, 3};
     const std::vector<double> before = reference_outputs(MemoryLayers(layers), rows, all, {});

@@ -52,13 +52,13 @@ void fold_scaling(const InputScaling& scaling, Layer& first) {
   for (Index r = 0; r < first.outputs(); ++r) {
     double bias = first.bias[r];
     for (std::size_t e = first.weights.row_begin[r];
-         e < static_cast<std::size_t>(first.weights.row_begin[static_cast<std::size_t>(r) + 1]); ++e) {
+         e < static_cast<std::size_t>(first.weights.row_begin[r + 1]); ++e) {
       const std::size_t c = first.weights.column[e];
       const double scaled = double{first.weights.value[e]} * scaling.scale_of(c);
       bias -= scaled * scaling.mean_of(c);
-      first.weights.value[e] = static_cast<float>(scaled);
+      first.weights.value[e] = scaled;
     }
-    first.bias[r] = static_cast<float>(bias);
+    first.bias[r] = bias;
   }
 }
 
@@ -217,7 +217,7 @@ std::string test_text(const Network& wide, const std::string& name, const std::s
       inputs.push_back(zero ? 0.0f : mean + (scale == 0 ? drawn : drawn / scale));
       scaled.push_back((double{inputs.back()} - mean) * scale);
     }
-    for (const double v : forward(layers, scaled)) expected.push_back(static_cast<float>(v));
+    for (const double v : forward(layers, scaled)) expected.push_back(v);
   }
   std::string code = fmt::format(
       "// Compares {0} with the network it was written from: 0 if they agree.\n"

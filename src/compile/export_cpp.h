@@ -5,16 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "filigree/export.h"
 #include "network/network.h"
 
 namespace filigree::internal {
-
-// How a layer is written.
-enum class CodeForm {
-  straight,  // a statement for each output, weights in it: no index is ever read
-  lists,     // by input, with the outputs it feeds; inputs of zero are skipped
-  matrix,    // by input, all outputs; inputs of zero are skipped
-};
 
 struct ExportedCode {
   std::string source;           // extern "C" void NAME(const float* inputs, float* outputs)

@@ -79,6 +79,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
   std::vector<Index> touched;
   std::vector<Index> place_of_kind(distinct.first.size());
   std::vector<float> constant_of_kind(distinct.first.size(), 0.0f);
+  std::vector<Offset> folded_of_kind(distinct.first.size(), 0);  // connections, for constants
   std::vector<Index> columns;
   std::vector<float> values;
   RowTable table(distinct.first.size());
@@ -93,6 +94,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
       const std::size_t c = row_columns[e];
       if (neuron_[c] < 0) {
         folded += static_cast<double>(row_values[e]) * constant_[c];
+        folded_of_kind[kind] += row_values[e] != 0;
       } else {
         double& s = sum[neuron_[c]];
         if (s == 0) touched.push_back(neuron_[c]);
@@ -107,7 +109,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
       double& s = sum[c];
       if (s != 0) {  // weights that cancel leave no connection
         columns.push_back(c);
-        values.push_back(static_cast<float>(s));
+        values.push_back(s);
       }
       s = 0;
     }
@@ -115,7 +117,8 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     const double bias = own_bias + folded;
     if (columns.empty()) {
       place_of_kind[kind] = -1;
-      constant_of_kind[kind] = static_cast<float>(layer.activation(bias));
+      folded_of_kind[kind] = std::ranges::count_if(row_values, [](float v) { return v != 0; });
+      constant_of_kind[kind] = layer.activation(bias);
       continue;
     }
     const auto bias_value = static_cast<float>(bias);
@@ -144,6 +147,7 @@ Layer MergeSweep::step(const Layer& layer, const DistinctRows& distinct) {
     neuron_[j] = place_of_kind[kind];
     constant_[j] = constant_of_kind[kind];
     constants += neuron_[j] < 0;
+    constant_connections_ += folded_of_kind[kind];
   }
   constants_ += constants;
   merged_ += layer.outputs() - constants - merged.outputs();

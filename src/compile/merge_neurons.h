@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes 1 and 2: duplicate neurons become one, constant neurons move into the biases of their readers.
+// Passes 1 and 2: duplicate neurons become one, constant neurons move into the biases of their consumers.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ DistinctRows find_distinct_rows(const Layer& layer);
 
 // Goes through a network once, from the inputs on, and hands back each layer rewritten. A neuron is merged
 // with one that reads the same (already merged) neurons with the same weights, bias and activation; its
-// readers' weights are summed. A neuron that reads nothing is a constant.
+// consumers' weights are summed. A neuron that reads nothing is a constant.
 class MergeSweep {
  public:
   explicit MergeSweep(Index inputs);
@@ -32,13 +32,15 @@ class MergeSweep {
 
   Offset merged_neurons() const { return merged_; }
   Offset constant_neurons() const { return constants_; }
+  // Stored connections that constants made needless: from them, to them, and weights that cancel.
+  Offset constant_connections() const { return constant_connections_; }
   bool biases_changed() const { return biases_changed_; }  // a constant other than zero was folded
 
  private:
   std::vector<Index> neuron_;
   std::vector<float> constant_;
   Index width_;  // neurons of the rewritten layer before
-  Offset merged_ = 0, constants_ = 0;
+  Offset merged_ = 0, constants_ = 0, constant_connections_ = 0;
   bool biases_changed_ = false;
 };
 

@@ -32,7 +32,7 @@ std::vector<std::uint8_t> random_images(Index count, std::uint64_t seed) {
 
 // The recipe's stretch of one line by its definition: y[n] = 1/N Σ x̂[k] e^(2πikn/M), -N/2 <= k < N/2.
 std::vector<Complex> stretch(const std::vector<Complex>& x, int wide) {
-  const int narrow = static_cast<int>(x.size());
+  const int narrow = x.size();
   const auto root = [](int k, int n, int length) {  // e^(2πikn/length), k reduced for accuracy
     return std::polar(1.0, 2 * std::numbers::pi * ((k * n) % length) / length);
   };
@@ -53,13 +53,13 @@ std::vector<std::vector<double>> enlarged(const std::vector<std::uint8_t>& pixel
   for (std::size_t r = 0; r < 28; ++r) {
     std::vector<Complex> row(28 * count);
     for (std::size_t n = 0; n < row.size(); ++n) row[n] = pixels[(n / 28 * 28 + r) * 28 + n % 28];
-    rows.push_back(stretch(row, static_cast<int>(side * count)));
+    rows.push_back(stretch(row, side * count));
   }
   std::vector<std::vector<double>> magnitude(side, std::vector<double>(side * count));
   for (std::size_t n = 0; n < side * count; ++n) {
     std::vector<Complex> column(28);
     for (std::size_t r = 0; r < 28; ++r) column[r] = rows[r][n];
-    const auto tall = stretch(column, static_cast<int>(side));
+    const auto tall = stretch(column, side);
     for (std::size_t p = 0; p < side; ++p) magnitude[p][n] = std::abs(tall[p]);
   }
   return magnitude;
@@ -159,7 +159,7 @@ std::vector<std::uint8_t> gunzipped(const std::filesystem::path& path) {
   gzFile file = gzopen(path.c_str(), "rb");
   if (file == nullptr) return bytes;
   std::vector<std::uint8_t> block(1 << 20);
-  for (int n = 0; (n = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0;) {
+  for (int n = 0; (n = gzread(file, block.data(), block.size())) > 0;) {
     bytes.insert(bytes.end(), block.begin(), block.begin() + n);
   }
   gzclose(file);

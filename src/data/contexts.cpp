@@ -53,8 +53,7 @@ DataRows draw(Index count, const Meanings& meanings, std::uint64_t seed, const O
       std::array<double, kMeasures> measure = {};
       for (double& m : measure) m = random.normal();
       float* const row = part.floats.data() + r * kFeatures;
-      for (Index c = 0; c < kContexts; ++c)
-        row[c] = static_cast<float>((c == context ? 1 : 0) + kNoise * random.normal());
+      for (Index c = 0; c < kContexts; ++c) row[c] = (c == context ? 1 : 0) + kNoise * random.normal();
       std::ranges::transform(measure, row + kContexts, [](double m) { return static_cast<float>(m); });
       part.label[r] = meanings.of(context, measure);
     }

@@ -117,7 +117,8 @@ Dataset load_dataset(const DataOptions& options, const Observer& observer) {
   if ((names.size() != scheme.names && names.size() != scheme.more_names) ||
       std::ranges::count(names, "") != 0) {
     throw std::invalid_argument(
-        fmt::format("{} is not of the form {}", in_quotes(options.source), scheme.form));
+        fmt::format("{} is not of the form {}{}", in_quotes(options.source), scheme.form,
+                    scheme.names_files && names.size() > 1 ? "; a comma within a name is written \\," : ""));
   }
   observer.check_stop();
   Dataset set = scheme.load(names, options, observer);

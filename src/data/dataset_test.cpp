@@ -53,7 +53,7 @@ Indices first_rows(Index count) {
 
 std::vector<int> histogram(const DataRows& part, Index classes) {
   std::vector<int> times(classes);
-  for (const Index label : part.label) ++times.at(static_cast<std::size_t>(label));
+  for (const Index label : part.label) ++times.at(label);
   return times;
 }
 
@@ -78,16 +78,22 @@ TEST(Sources, UnknownOnesAreRefusedWithAListOfTheKnown) {
 TEST(Sources, AWrongNumberOfNamesIsRefusedWithTheForm) {
   EXPECT_EQ(misuse("csv"), "\"csv\" is not of the form csv:FILE[,TEST_FILE]");
   EXPECT_EQ(misuse("csv:"), "\"csv:\" is not of the form csv:FILE[,TEST_FILE]");
-  EXPECT_EQ(misuse("csv:a,"), "\"csv:a,\" is not of the form csv:FILE[,TEST_FILE]");
-  EXPECT_EQ(misuse("csv:,a"), "\"csv:,a\" is not of the form csv:FILE[,TEST_FILE]");
-  EXPECT_EQ(misuse("libsvm:a,b,c"), "\"libsvm:a,b,c\" is not of the form libsvm:FILE[,TEST_FILE]");
-  EXPECT_EQ(misuse("idx:a,b,c"),
-            "\"idx:a,b,c\" is not of the form idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]");
+  EXPECT_EQ(misuse("csv:a,"),
+            "\"csv:a,\" is not of the form csv:FILE[,TEST_FILE]; a comma within a name is written \\,");
+  EXPECT_EQ(misuse("csv:,a"),
+            "\"csv:,a\" is not of the form csv:FILE[,TEST_FILE]; a comma within a name is written \\,");
+  EXPECT_EQ(
+      misuse("libsvm:a,b,c"),
+      "\"libsvm:a,b,c\" is not of the form libsvm:FILE[,TEST_FILE]; a comma within a name is written \\,");
+  EXPECT_EQ(
+      misuse("idx:a,b,c"),
+      "\"idx:a,b,c\" is not of the form idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]; a comma within a name "
+      "is written \\,");
   EXPECT_EQ(misuse("digits:1,2"), "\"digits:1,2\" is not of the form digits[:TRAIN_ROWS]");
 }
 
 TEST(Sources, MissingFilesAreNamedWithTheWayToGetThem) {
-  EXPECT_EQ(refusal("mnist"),
+  EXPECT_EQ(misuse("mnist"),
             "mnist needs the directory of its files, mnist:DIR; filigree fetch mnist downloads MNIST");
   EXPECT_EQ(refusal("mnist:/nowhere"),
             "/nowhere/train-images-idx3-ubyte: neither this file nor its .gz or .zst exists; filigree fetch "

@@ -182,13 +182,13 @@ void check_side(Index side) {
 
 // The label is the first thing drawn from an image's random numbers.
 int draw_label(Random& random) {
-  return static_cast<int>(random.below(10));
+  return random.below(10);
 }
 
 }  // namespace
 
 std::uint8_t digit_label(std::uint64_t seed, Index image) {
-  Random random(seed, static_cast<std::uint64_t>(image));
+  Random random(seed, image);
   return static_cast<std::uint8_t>(draw_label(random));
 }
 
@@ -198,7 +198,7 @@ void draw_digit(std::uint64_t seed, Index image, Index side, std::span<float> gr
     fail("a digit of side {} has {} pixels, not {}", side, side * side, grey.size());
   }
 
-  Random random(seed, static_cast<std::uint64_t>(image));
+  Random random(seed, image);
   const auto shapes = digit_shapes(draw_label(random));
   const DigitShape shape = shapes[random.below(shapes.size())];
   const Hand hand(random);

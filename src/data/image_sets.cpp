@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <stdexcept>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -112,7 +113,9 @@ Dataset read_mnist_files(std::string name, const std::filesystem::path& director
 
 Dataset load_mnist(Names directory, const DataOptions& options, const Observer& observer) {
   constexpr std::string_view kAdvice = "filigree fetch mnist downloads MNIST";
-  if (directory.empty()) fail("mnist needs the directory of its files, mnist:DIR; {}", kAdvice);
+  if (directory.empty())
+    throw std::invalid_argument(
+        fmt::format("mnist needs the directory of its files, mnist:DIR; {}", kAdvice));
   return read_mnist_files("MNIST", directory.front(), kAdvice, options, observer);
 }
 

@@ -53,7 +53,7 @@ InputScaling of_floats(const DataRows& data, std::span<const Index> rows) {
   }
   InputScaling scaling;
   for (std::size_t c = 0; c < features; ++c) {
-    scaling.mean.push_back(static_cast<float>(mean[c]));
+    scaling.mean.push_back(mean[c]);
     scaling.scale.push_back(scale_of(variance[c] / count));
   }
   return scaling;
@@ -74,9 +74,16 @@ InputScaling to_unit(const DataRows& data, std::span<const Index> rows) {
 }  // namespace
 
 InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows) {
-  if (kind == Scaling::none || rows.empty() || data.sparse()) return {};
-  if (kind == Scaling::unit) return to_unit(data, rows);
-  return data.bytes.empty() ? of_floats(data, rows) : of_bytes(data, rows);
+  if (rows.empty() || data.sparse()) return {};
+  switch (kind) {
+    case Scaling::none:
+      return {};
+    case Scaling::unit:
+      return to_unit(data, rows);
+    case Scaling::standard:
+      return data.bytes.empty() ? of_floats(data, rows) : of_bytes(data, rows);
+  }
+  return {};
 }
 
 }  // namespace filigree::internal

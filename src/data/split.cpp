@@ -55,7 +55,7 @@ std::uint64_t hash_of_rows(const DataRows& rows) {
   };
   const std::size_t features = rows.features;
   std::uint64_t sum = 1;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rows.rows); ++r) {
+  for (Index r = 0; r < rows.rows; ++r) {
     std::uint64_t hash = features;
     if (rows.sparse()) {
       const std::size_t begin = rows.row_begin[r];
@@ -96,10 +96,10 @@ DataRows take_rows(const DataRows& from, std::span<const Index> rows) {
     taken.row_begin.push_back(0);
     for (const Index row : rows) {
       const std::ptrdiff_t begin = from.row_begin[row];
-      const std::ptrdiff_t end = from.row_begin[static_cast<std::size_t>(row) + 1];
+      const std::ptrdiff_t end = from.row_begin[row + 1];
       taken.column.insert(taken.column.end(), from.column.begin() + begin, from.column.begin() + end);
       taken.value.insert(taken.value.end(), from.value.begin() + begin, from.value.begin() + end);
-      taken.row_begin.push_back(static_cast<Offset>(taken.column.size()));
+      taken.row_begin.push_back(taken.column.size());
     }
   }
   return taken;

@@ -53,7 +53,7 @@ class ClassNumbers {
       if (at == labels_.end() || *at != rows.value[row]) {
         fail("{}:{}: label {}, which no row of {} has", file, rows.line[row], rows.value[row], file_);
       }
-      number.push_back(static_cast<Index>(at - labels_.begin()));
+      number.push_back(at - labels_.begin());
     }
     return number;
   }

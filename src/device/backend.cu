@@ -10,10 +10,6 @@ namespace filigree::internal {
 
 namespace {
 
-bool is_spgemm(const DeviceRunOptions& options) {
-  return options.engine == DeviceEngine::spgemm || options.engine == DeviceEngine::spgemm_kept;
-}
-
 class CudaBackend final : public DeviceBackend {
  public:
   std::vector<DeviceFacts> devices() const override {
@@ -38,15 +34,31 @@ class CudaBackend final : public DeviceBackend {
   }
 
   std::uint64_t run_bytes(const RunShape& shape, const DeviceRunOptions& options) const override {
-    if (options.engine == DeviceEngine::tiled) return tiled_run_bytes(shape);
-    if (is_spgemm(options)) return spgemm_run_bytes(shape);
-    return panel_run_bytes(shape, options);
+    switch (options.kernel) {
+      case DeviceKernel::fused:
+      case DeviceKernel::spmm:
+        return panel_run_bytes(shape, options);
+      case DeviceKernel::spgemm:
+      case DeviceKernel::spgemm_kept:
+        return spgemm_run_bytes(shape);
+      case DeviceKernel::tiled:
+        return tiled_run_bytes(shape);
+    }
+    return 0;
   }
   std::unique_ptr<DeviceRun> start(int device, const RunShape& shape, const DeviceRunOptions& options,
                                    const SparseInputs& inputs) const override {
-    if (options.engine == DeviceEngine::tiled) return start_tiled_run(device, shape, options, inputs);
-    if (is_spgemm(options)) return start_spgemm_run(device, shape, options, inputs);
-    return start_panel_run(device, shape, options, inputs);
+    switch (options.kernel) {
+      case DeviceKernel::fused:
+      case DeviceKernel::spmm:
+        return start_panel_run(device, shape, options, inputs);
+      case DeviceKernel::spgemm:
+      case DeviceKernel::spgemm_kept:
+        return start_spgemm_run(device, shape, options, inputs);
+      case DeviceKernel::tiled:
+        return start_tiled_run(device, shape, options, inputs);
+    }
+    return nullptr;
   }
   std::unique_ptr<DeviceRun> start(int device, const RunShape& shape, const DeviceRunOptions& options,
                                    std::span<const float> columns) const override {

@@ -29,7 +29,7 @@ struct OwnRows {
         column.push_back(inputs.column[e]);
         value.push_back(inputs.value.empty() ? 1.0f : inputs.value[e]);
       }
-      begin.push_back(static_cast<int>(column.size()));
+      begin.push_back(column.size());
     }
   }
 };
@@ -65,10 +65,9 @@ class BaselineRun : public DeviceRun {
   void use() const { check_cuda(cudaSetDevice(device_), "choosing a device"); }
   // `kept`: how many numbers of each row that was computed are not zero.
   void count(std::vector<unsigned> kept) {
-    computed_ = static_cast<unsigned>(kept.size());
+    computed_ = kept.size();
     kept_ = std::move(kept);
-    live_counts_.push_back(
-        static_cast<unsigned>(std::ranges::count_if(kept_, [](unsigned k) { return k > 0; })));
+    live_counts_.push_back(std::ranges::count_if(kept_, [](unsigned k) { return k > 0; }));
   }
 
   int device_;
@@ -82,12 +81,12 @@ class SpgemmRun final : public BaselineRun {
   SpgemmRun(int device, const RunShape& shape, const DeviceRunOptions& options, const SparseInputs& inputs)
       : BaselineRun(device, shape, options),
         feed_(shape, FeedForm::wide_inputs),
-        multiply_(stream_, options.engine == DeviceEngine::spgemm_kept) {
+        multiply_(stream_, options.kernel == DeviceKernel::spgemm_kept) {
     const OwnRows own(inputs, shape.rows);
     send(begin_, own.begin, stream_);
     send(column_, own.column, stream_);
     send(value_, own.value, stream_);
-    nnz_ = static_cast<int>(own.column.size());
+    nnz_ = own.column.size();
     stream_.wait("loading the inputs");
   }
 
@@ -119,7 +118,7 @@ class SpgemmRun final : public BaselineRun {
     std::vector<int> begin{0};
     std::vector<unsigned> to(rows), left, left_kept;
     for (unsigned r = 0; r < rows; ++r) {
-      to[r] = static_cast<unsigned>(begin.back());
+      to[r] = begin.back();
       if (filter_ && kept_[r] == 0) continue;
       begin.push_back(begin.back() + static_cast<int>(kept_[r]));
       left.push_back(row_[r]);
@@ -140,10 +139,8 @@ class SpgemmRun final : public BaselineRun {
   std::vector<float> outputs() override {
     use();
     const std::vector<int> begin = begin_.values(row_.size() + 1, stream_, "reading outputs");
-    const std::vector<int> column =
-        column_.values(static_cast<std::size_t>(nnz_), stream_, "reading outputs");
-    const std::vector<float> value =
-        value_.values(static_cast<std::size_t>(nnz_), stream_, "reading outputs");
+    const std::vector<int> column = column_.values(nnz_, stream_, "reading outputs");
+    const std::vector<float> value = value_.values(nnz_, stream_, "reading outputs");
     std::vector<float> result(std::size_t{all_rows_} * outputs_, 0.0f);
     for (std::size_t r = 0; r < row_.size(); ++r)
       for (auto e = static_cast<std::size_t>(begin[r]); e < static_cast<std::size_t>(begin[r + 1]); ++e)
@@ -180,8 +177,7 @@ class TiledRun final : public BaselineRun {
     send(column_, own.column, stream_);
     send(value_, own.value, stream_);
     std::vector<unsigned> counts(shape.rows, 1);  // without the filter every row is taken for full
-    for (std::size_t r = 0; filter_ && r < counts.size(); ++r)
-      counts[r] = static_cast<unsigned>(own.begin[r + 1] - own.begin[r]);
+    for (std::size_t r = 0; filter_ && r < counts.size(); ++r) counts[r] = own.begin[r + 1] - own.begin[r];
     count_.copy_from(counts, stream_);
     stream_.wait("loading the inputs");
   }
@@ -201,8 +197,8 @@ class TiledRun final : public BaselineRun {
     Entries::fill({reinterpret_cast<const int*>(arrived.begin), const_cast<int*>(arrived.wide_column),
                    const_cast<float*>(arrived.value)},
                   layer.inputs, w_.data(), outputs_, stream_);
-    run_tiled_layer<kTile>(x_.data(), count_.data(), all_rows_, layer.inputs, w_.data(), arrived.bias,
-                           outputs_, layer.activation.cap, y_.data(), next_count_.data(), stream_);
+    run_tiled_layer<kTile>({w_.data(), arrived.bias, layer.inputs, outputs_, layer.activation.cap}, all_rows_,
+                           {x_.data(), count_.data()}, {y_.data(), next_count_.data()}, stream_);
     feed_.used(stream_);
     std::swap(x_, y_);
     count(next_count_.values(all_rows_, stream_, "counting entries"));

@@ -31,7 +31,7 @@ struct HostLayer {
   float scale = 1;
   ActivationFunction activation = {};
 
-  unsigned outputs() const { return static_cast<unsigned>(bias.size()); }
+  unsigned outputs() const { return bias.size(); }
 };
 
 // Entries of rows that are not zero; without values they are ones. Row r of a run is row `row[r]` of these.
@@ -43,17 +43,8 @@ struct SparseInputs {
   std::span<const Index> row, input_of;
 };
 
-// Who computes a layer.
-enum class DeviceEngine {
-  fused,        // our kernel: product, bias, activation and liveness in one pass
-  tiled,        // Gokhale et al.: full matrices in tiles through shared memory
-  spmm,         // cuSPARSE: sparse times dense, then a pass of its own for the rest
-  spgemm,       // cuSPARSE: sparse times sparse; buffers are allocated for each layer
-  spgemm_kept,  // the same, with buffers that are kept from layer to layer
-};
-
 struct DeviceRunOptions {
-  DeviceEngine engine = DeviceEngine::fused;
+  DeviceKernel kernel = DeviceKernel::fused;
   unsigned threads = 0;  // of a block: 32 or 128; 0: what suits the device
   // A row of zeros stays one in every layer: rows that died are left behind every so many layers; 0: never.
   unsigned compact_every = 0;

@@ -37,7 +37,7 @@ void check_layer(const LayerCase& layer, unsigned rows, std::uint64_t seed) {
   std::vector<float> x(inputs * stride, 0.0f);
   Random random(seed);
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (i % stride < rows && random.uniform() < 0.5) x[i] = static_cast<float>(random.uniform(0, 2));
+    if (i % stride < rows && random.uniform() < 0.5) x[i] = random.uniform(0, 2);
 
   std::vector<unsigned> begin(layer.weights.row_begin.begin(), layer.weights.row_begin.end());
   const std::vector<std::uint16_t> input(layer.weights.column.begin(), layer.weights.column.end());
@@ -91,7 +91,7 @@ TEST(LayerKernel, AgreesWithPlainLoops) {
         std::ranges::fill(layer.weights.value, 0.0625f);
       }
       Random random(4);
-      for (Index o = 0; o < outputs; ++o) layer.bias.push_back(static_cast<float>(random.uniform(-0.5, 0.3)));
+      for (Index o = 0; o < outputs; ++o) layer.bias.push_back(random.uniform(-0.5, 0.3));
       layer.cap = uniform ? 0.5f : 32.0f;
       for (const unsigned rows : {1u, 31u, 128u, 130u, 513u}) {
         if (!full_tests() && rows != 31 && rows != 130) continue;
@@ -131,8 +131,8 @@ void check_compact(const std::vector<unsigned>& live, unsigned neurons) {
   DeviceArray<float> to_d(from.size());
   to_d.set_zero(s.stream);
   place_live_rows<kThreads>(live_d.data(), rows, place_d.data(), count_d.data(), s.stream);
-  move_rows<kThreads>(from_d.data(), rows, number_d.data(), place_d.data(), rows, neurons, to_d.data(), rows,
-                      moved_number_d.data(), s.stream);
+  move_rows<kThreads>({from_d.data(), rows, number_d.data()}, place_d.data(), rows, neurons,
+                      {to_d.data(), rows, moved_number_d.data()}, s.stream);
   const unsigned count = on_host(count_d, s.stream)[0];
   const auto to = on_host(to_d, s.stream);
   const auto moved = on_host(moved_number_d, s.stream);
@@ -179,8 +179,8 @@ void check_tiled(unsigned rows, unsigned inputs, unsigned outputs, std::uint64_t
   const auto count_d = on_device(count, s.stream);
   DeviceArray<float> y_d(std::size_t{rows} * outputs);
   DeviceArray<unsigned> next_d(rows);
-  run_tiled_layer<kTile>(x_d.data(), count_d.data(), rows, inputs, w_d.data(), bias_d.data(), outputs, 2.0f,
-                         y_d.data(), next_d.data(), s.stream);
+  run_tiled_layer<kTile>({w_d.data(), bias_d.data(), inputs, outputs, 2.0f}, rows,
+                         {x_d.data(), count_d.data()}, {y_d.data(), next_d.data()}, s.stream);
   const auto y = on_host(y_d, s.stream);
   const auto next = on_host(next_d, s.stream);
   for (unsigned r = 0; r < rows; ++r) {

@@ -29,7 +29,7 @@ void LayerFeed::transpose(const HostLayer& layer, Slot& slot) {
   for (unsigned o = 0; o < layer.outputs(); ++o)
     for (unsigned e = layer.row_begin[o]; e < layer.row_begin[o + 1]; ++e) {
       const unsigned to = next[layer.column[e]]++;
-      slot.wide_column.host.data()[to] = static_cast<int>(o);
+      slot.wide_column.host.data()[to] = o;
       slot.value.host.data()[to] = layer.value.empty() ? layer.uniform : layer.value[e];
     }
 }

@@ -36,8 +36,7 @@ class Csr : public Description<cusparseSpMatDescr_t, cusparseDestroySpMat> {
 class Dense : public Description<cusparseDnMatDescr_t, cusparseDestroyDnMat> {
  public:
   Dense(int rows, unsigned cols, std::size_t stride, float* value) {
-    check_cusparse(cusparseCreateDnMat(address(), rows, cols, static_cast<std::int64_t>(stride), value,
-                                       CUDA_R_32F, CUSPARSE_ORDER_ROW),
+    check_cusparse(cusparseCreateDnMat(address(), rows, cols, stride, value, CUDA_R_32F, CUSPARSE_ORDER_ROW),
                    "describing a matrix");
   }
 };
@@ -102,7 +101,7 @@ void SparseTimesSparse::operator()(const DeviceCsr& left, const DeviceCsr& right
   check_cusparse(cusparseSpMatGetSize(c, &rows, &cols, &nnz), "asking for a size");
   result.column.make_room(static_cast<std::size_t>(nnz) + 1);
   result.value.make_room(static_cast<std::size_t>(nnz) + 1);
-  result.nnz = static_cast<int>(nnz);
+  result.nnz = nnz;
   check_cusparse(cusparseCsrSetPointers(c, result.begin.data(), result.column.data(), result.value.data()),
                  "describing a matrix");
   check_cusparse(cusparseSpGEMM_copy(handle_, kAsIs, kAsIs, &kOne, a, b, &kZero, c, CUDA_R_32F,

@@ -25,7 +25,7 @@ struct AllReduce::Impl {
 AllReduce::AllReduce(std::span<const int> devices) : impl_(std::make_unique<Impl>()) {
   if (devices.size() < 2) return;
   impl_->communicators.resize(devices.size());
-  check_nccl(ncclCommInitAll(impl_->communicators.data(), static_cast<int>(devices.size()), devices.data()),
+  check_nccl(ncclCommInitAll(impl_->communicators.data(), devices.size(), devices.data()),
              "connecting the devices");
 }
 AllReduce::AllReduce(AllReduce&&) noexcept = default;

@@ -27,7 +27,7 @@ std::size_t stride_for(const RunShape& shape, const DeviceRunOptions& options) {
 }
 
 FeedForm form_of(const DeviceRunOptions& options) {
-  return options.engine == DeviceEngine::spmm ? FeedForm::wide : FeedForm::narrow;
+  return options.kernel == DeviceKernel::spmm ? FeedForm::wide : FeedForm::narrow;
 }
 
 // By the threads of a block.
@@ -53,7 +53,7 @@ class PanelRun final : public DeviceRun {
         hash_(stride_),
         zeros_(shape.widest),
         feed_(shape, form_of(options)) {
-    if (options.engine == DeviceEngine::spmm) library_.emplace(stream_);
+    if (options.kernel == DeviceKernel::spmm) library_.emplace(stream_);
     zeros_.set_zero(stream_);
     std::vector<unsigned> numbers(stride_);
     std::iota(numbers.begin(), numbers.end(), 0u);
@@ -217,8 +217,8 @@ class PanelRun final : public DeviceRun {
     count_.copy_to({&living, 1}, stream_);
     stream_.wait("counting live rows");
     if (living > most || living == rows_) return living == rows_;
-    move_rows<kThreads>(x_.data(), stride_, row_.data(), place_.data(), rows_, outputs_, y_.data(), stride_,
-                        other_row_.data(), stream_);
+    move_rows<kThreads>({x_.data(), stride_, row_.data()}, place_.data(), rows_, outputs_,
+                        {y_.data(), stride_, other_row_.data()}, stream_);
     std::swap(x_, y_);
     std::swap(row_, other_row_);
     rows_ = living;

@@ -52,7 +52,7 @@ struct TestRows {
   std::vector<float> value;
 
   SparseInputs view() const { return {row_begin, column, value, {}, {}}; }
-  unsigned rows() const { return static_cast<unsigned>(row_begin.size() - 1); }
+  unsigned rows() const { return row_begin.size() - 1; }
 };
 
 // Weights of 1/16 and biases of sixteenths: four layers are exact in float, whatever the order.
@@ -76,14 +76,14 @@ TestRows some_rows(std::size_t rows, std::size_t features, std::uint64_t seed) {
     const double share = r % 3 == 0 ? 0.02 : 0.5;  // some die soon
     for (std::size_t f = 0; f < features; ++f)
       if (random.uniform() < share) result.column.push_back(static_cast<std::uint16_t>(f));
-    result.row_begin.push_back(static_cast<Offset>(result.column.size()));
+    result.row_begin.push_back(result.column.size());
   }
   return result;
 }
 
 std::vector<double> reference(const std::vector<TestLayer>& layers, const TestRows& rows, std::size_t row) {
   std::vector<double> x(layers[0].weights.cols, 0.0);
-  for (std::size_t e = rows.row_begin[row]; e < static_cast<std::size_t>(rows.row_begin[row + 1]); ++e)
+  for (Offset e = rows.row_begin[row]; e < rows.row_begin[row + 1]; ++e)
     x[rows.column[e]] = rows.value.empty() ? 1.0 : double{rows.value[e]};
   for (const TestLayer& layer : layers) {
     std::vector<double> y(layer.bias.begin(), layer.bias.end());
@@ -111,7 +111,7 @@ TEST(PanelRun, TakesEveryRowThroughEveryLayer) {
       for (const unsigned compact_every : {0u, 1u, 3u}) {
         SCOPED_TRACE(testing::Message() << rows << " rows, blocks of " << threads << ", " << compact_every);
         const auto run = start_panel_run(0, {inputs.rows(), 70, 5000},
-                                         {DeviceEngine::fused, threads, compact_every}, inputs.view());
+                                         {DeviceKernel::fused, threads, compact_every}, inputs.view());
         for (const TestLayer& layer : layers) {
           TestLayer passing = layer;  // gone when the device gets to it
           TestLayer::Kept kept;
@@ -124,7 +124,7 @@ TEST(PanelRun, TakesEveryRowThroughEveryLayer) {
         std::vector<unsigned> live;
         for (std::size_t r = 0; r < rows; ++r) {
           for (std::size_t o = 0; o < 50; ++o) ASSERT_EQ(double{outputs[r * 50 + o]}, expected[r][o]) << r;
-          if (std::ranges::max(expected[r]) > 0) live.push_back(static_cast<unsigned>(r));
+          if (std::ranges::max(expected[r]) > 0) live.push_back(r);
         }
         EXPECT_EQ(run->live_rows(), live);
         EXPECT_EQ(run->live_counts().back(), live.size());
@@ -145,12 +145,11 @@ TEST(PanelRun, TakesAnyWeightsAndValues) {
   for (std::uint64_t l = 0; l < 3; ++l) {
     TestLayer& layer = layers.emplace_back(TestLayer{random_csr(width, width, 0.4, l), {}, 32});
     for (float& v : layer.weights.value) v *= 0.4f;
-    for (Index o = 0; o < width; ++o) layer.bias.push_back(static_cast<float>(random.uniform(-0.2, 0.3)));
+    for (Index o = 0; o < width; ++o) layer.bias.push_back(random.uniform(-0.2, 0.3));
   }
   TestRows inputs = some_rows(150, 37, 6);
-  for (std::size_t e = 0; e < inputs.column.size(); ++e)
-    inputs.value.push_back(static_cast<float>(random.uniform(0, 2)));
-  const auto run = start_panel_run(0, {inputs.rows(), 37, 2000}, {DeviceEngine::fused, 32, 0}, inputs.view());
+  for (std::size_t e = 0; e < inputs.column.size(); ++e) inputs.value.push_back(random.uniform(0, 2));
+  const auto run = start_panel_run(0, {inputs.rows(), 37, 2000}, {DeviceKernel::fused, 32, 0}, inputs.view());
   for (const TestLayer& layer : layers) {
     TestLayer::Kept kept;
     run->run(layer.view(kept));
@@ -171,10 +170,10 @@ TEST(BaselineRuns, TakeEveryRowThroughEveryLayer) {
     std::vector<unsigned> live;
     for (std::size_t r = 0; r < rows; ++r) {
       expected.push_back(reference(layers, inputs, r));
-      if (std::ranges::max(expected[r]) > 0) live.push_back(static_cast<unsigned>(r));
+      if (std::ranges::max(expected[r]) > 0) live.push_back(r);
     }
-    for (const DeviceEngine engine :
-         {DeviceEngine::spmm, DeviceEngine::spgemm, DeviceEngine::spgemm_kept, DeviceEngine::tiled}) {
+    for (const DeviceKernel engine :
+         {DeviceKernel::spmm, DeviceKernel::spgemm, DeviceKernel::spgemm_kept, DeviceKernel::tiled}) {
       for (const unsigned filter : {0u, 1u}) {
         SCOPED_TRACE(testing::Message()
                      << rows << " rows, engine " << static_cast<int>(engine) << ", " << filter);
@@ -189,7 +188,7 @@ TEST(BaselineRuns, TakeEveryRowThroughEveryLayer) {
         }
         cudaMemGetInfo(&after, &total);
         EXPECT_LE(before - after, cuda_backend()->run_bytes(shape, options) + 8192);
-        if (engine != DeviceEngine::spmm) {
+        if (engine != DeviceKernel::spmm) {
           EXPECT_TRUE(run->merge_equal_rows().row.empty());
         }
         const std::vector<float> outputs = run->outputs();
@@ -210,8 +209,8 @@ TEST(DeviceRuns, GoOnWhenAllRowsAreDead) {
   std::vector<TestLayer> layers = exact_network({40, 30, 30, 30}, 5);
   for (TestLayer& layer : layers) std::ranges::fill(layer.bias, -100.0f);
   const TestRows inputs = some_rows(20, 40, 1);
-  for (const DeviceEngine engine : {DeviceEngine::fused, DeviceEngine::spmm, DeviceEngine::spgemm,
-                                    DeviceEngine::spgemm_kept, DeviceEngine::tiled}) {
+  for (const DeviceKernel engine : {DeviceKernel::fused, DeviceKernel::spmm, DeviceKernel::spgemm,
+                                    DeviceKernel::spgemm_kept, DeviceKernel::tiled}) {
     for (const unsigned filter : {0u, 1u}) {
       const auto run = cuda_backend()->start(0, {20, 40, 2000}, {engine, 0, filter}, inputs.view());
       for (const TestLayer& layer : layers) {
@@ -230,7 +229,7 @@ TEST(BaselineRuns, RefuseWhatTheyDoNotCompute) {
   std::vector<Index> input_of(10, 0);
   SparseInputs mapped = inputs.view();
   mapped.input_of = input_of;
-  for (const DeviceEngine engine : {DeviceEngine::spgemm, DeviceEngine::tiled})
+  for (const DeviceKernel engine : {DeviceKernel::spgemm, DeviceKernel::tiled})
     EXPECT_NE(error_of([&] {
                 cuda_backend()->start(0, {3, 10, 50}, {engine}, mapped);
               }).find("not compiled"),
@@ -239,7 +238,7 @@ TEST(BaselineRuns, RefuseWhatTheyDoNotCompute) {
   TestLayer::Kept kept;
   HostLayer sigmoid = layer.view(kept);
   sigmoid.activation = Activation::sigmoid;
-  const auto run = cuda_backend()->start(0, {3, 10, 50}, {DeviceEngine::tiled}, inputs.view());
+  const auto run = cuda_backend()->start(0, {3, 10, 50}, {DeviceKernel::tiled}, inputs.view());
   EXPECT_NE(error_of([&] { run->run(sigmoid); }).find("relu"), std::string::npos);
 }
 
@@ -252,12 +251,12 @@ TEST(PanelRun, ComputesEqualRowsOnce) {
     source.push_back(r * 7 % 60);
     for (auto e = some.row_begin[source.back()]; e < some.row_begin[source.back() + 1]; ++e)
       inputs.column.push_back(some.column[e]);
-    inputs.row_begin.push_back(static_cast<Offset>(inputs.column.size()));
+    inputs.row_begin.push_back(inputs.column.size());
   }
   for (const unsigned compact_every : {0u, 2u}) {
     const auto run =
         start_panel_run(0, {200, 64, 4096},
-                        {DeviceEngine::fused, compact_every == 0 ? 32u : 128u, compact_every}, inputs.view());
+                        {DeviceKernel::fused, compact_every == 0 ? 32u : 128u, compact_every}, inputs.view());
     std::vector<unsigned> stands(200);
     std::iota(stands.begin(), stands.end(), 0u);
     for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -301,16 +300,15 @@ TEST(PanelRun, AddsColumnsUpAndTakesSomeRows) {
   TestRows summed;
   for (const Index row : rows) {
     std::vector<float> x(20, 0.0f);
-    for (std::size_t e = inputs.row_begin[row];
-         e < static_cast<std::size_t>(inputs.row_begin[static_cast<std::size_t>(row) + 1]); ++e)
+    for (std::size_t e = inputs.row_begin[row]; e < static_cast<std::size_t>(inputs.row_begin[row + 1]); ++e)
       if (const Index to = input_of[inputs.column[e]]; to >= 0) x[to] += 1;
     for (std::size_t i = 0; i < x.size(); ++i) {
       summed.column.push_back(static_cast<std::uint16_t>(i));
       summed.value.push_back(x[i]);
     }
-    summed.row_begin.push_back(static_cast<Offset>(summed.column.size()));
+    summed.row_begin.push_back(summed.column.size());
   }
-  const auto run = start_panel_run(0, {4, 50, 1000}, {DeviceEngine::fused, 128, 0}, view);
+  const auto run = start_panel_run(0, {4, 50, 1000}, {DeviceKernel::fused, 128, 0}, view);
   TestLayer::Kept kept;
   run->run(layers[0].view(kept));
   const std::vector<float> outputs = run->outputs();
@@ -324,10 +322,10 @@ TEST(PanelRun, RefusesWhatDoesNotFit) {
   const TestRows inputs = some_rows(3, 10, 1);
   const RunShape shape{3, 10, 50};
   EXPECT_NE(error_of([&] {
-              start_panel_run(0, shape, {DeviceEngine::fused, 64, 0}, inputs.view());
+              start_panel_run(0, shape, {DeviceKernel::fused, 64, 0}, inputs.view());
             }).find("64 threads"),
             std::string::npos);
-  const auto run = start_panel_run(0, shape, {DeviceEngine::fused, 32, 0}, inputs.view());
+  const auto run = start_panel_run(0, shape, {DeviceKernel::fused, 32, 0}, inputs.view());
   const TestLayer wide{random_csr(12, 10, 0.5, 1), std::vector<float>(12, 0.0f)};
   TestLayer::Kept kept;
   EXPECT_NE(error_of([&] { run->run(wide.view(kept)); }).find("10 to 12"), std::string::npos);
@@ -337,7 +335,7 @@ TEST(PanelRun, RefusesWhatDoesNotFit) {
 TEST(PanelRun, KnowsItsMemory) {
   const TestRows inputs = some_rows(300, 10, 1);
   for (const unsigned threads : {32u, 128u}) {
-    const DeviceRunOptions options{DeviceEngine::fused, threads, 4};
+    const DeviceRunOptions options{DeviceKernel::fused, threads, 4};
     const RunShape shape{300, 10, 50};
     std::size_t before = 0, after = 0, total = 0;
     cudaMemGetInfo(&before, &total);

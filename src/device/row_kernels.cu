@@ -97,13 +97,13 @@ __global__ void __launch_bounds__(kThreads)
 
 template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads)
-    move_kernel(const float* from, std::size_t from_stride, const unsigned* row_from, const unsigned* place,
-                unsigned rows, unsigned neurons, float* to, std::size_t to_stride, unsigned* row_to) {
+    move_kernel(DevicePanel<const float, const unsigned> from, const unsigned* place, unsigned rows,
+                unsigned neurons, DevicePanel<float, unsigned> to) {
   const unsigned row = blockIdx.x * kThreads + threadIdx.x;
   if (row >= rows || place[row] == kDeadRow) return;
   for (unsigned neuron = blockIdx.y; neuron < neurons; neuron += gridDim.y)
-    to[neuron * to_stride + place[row]] = from[neuron * from_stride + row];
-  if (blockIdx.y == 0) row_to[place[row]] = row_from[row];
+    to.x[neuron * to.stride + place[row]] = from.x[neuron * from.stride + row];
+  if (blockIdx.y == 0) to.row[place[row]] = from.row[row];
 }
 
 unsigned blocks_of(unsigned rows, unsigned threads) {
@@ -119,14 +119,12 @@ void place_live_rows(const unsigned* live, unsigned rows, unsigned* place, unsig
 }
 
 template <unsigned kThreads>
-void move_rows(const float* from, std::size_t from_stride, const unsigned* row_from, const unsigned* place,
-               unsigned rows, unsigned neurons, float* to, std::size_t to_stride, unsigned* row_to,
-               cudaStream_t stream) {
+void move_rows(const DevicePanel<const float, const unsigned>& from, const unsigned* place, unsigned rows,
+               unsigned neurons, const DevicePanel<float, unsigned>& to, cudaStream_t stream) {
   if (rows == 0 || neurons == 0) return;
   constexpr unsigned kMostBlocks = 1024;  // a grid has 65,535 in this direction at most
   const dim3 grid(blocks_of(rows, kThreads), neurons < kMostBlocks ? neurons : kMostBlocks);
-  launch({grid, dim3(kThreads), stream}, move_kernel<kThreads>, from, from_stride, row_from, place, rows,
-         neurons, to, to_stride, row_to);
+  launch({grid, dim3(kThreads), stream}, move_kernel<kThreads>, from, place, rows, neurons, to);
 }
 
 template <unsigned kThreads>

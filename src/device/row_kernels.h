@@ -33,13 +33,18 @@ template <unsigned kThreads>
 void place_live_rows(const unsigned* live, unsigned rows, unsigned* place, unsigned* count,
                      cudaStream_t stream);
 
-// to[neuron * to_stride + place[r]] = from[neuron * from_stride + r] for each row that lives, and the same
-// for the number of the row (row_to[place[r]] = row_from[r]). Columns of `to` from the count on stay as they
-// are.
+// Rows of `neurons` numbers, and the number of each row: x[neuron * stride + r] and row[r].
+template <typename T, typename Number>
+struct DevicePanel {
+  T* x = nullptr;
+  std::size_t stride = 0;
+  Number* row = nullptr;
+};
+
+// Row r of `from` becomes row place[r] of `to`, if it lives. Rows of `to` from the count on stay as they are.
 template <unsigned kThreads>
-void move_rows(const float* from, std::size_t from_stride, const unsigned* row_from, const unsigned* place,
-               unsigned rows, unsigned neurons, float* to, std::size_t to_stride, unsigned* row_to,
-               cudaStream_t stream);
+void move_rows(const DevicePanel<const float, const unsigned>& from, const unsigned* place, unsigned rows,
+               unsigned neurons, const DevicePanel<float, unsigned>& to, cudaStream_t stream);
 
 // hash[r] of a row's values: equal rows have equal hashes, whatever the sign of their zeros.
 template <unsigned kThreads>
@@ -51,19 +56,19 @@ template <unsigned kThreads>
 void compare_rows(const float* x, std::size_t stride, const unsigned* like, unsigned rows, unsigned neurons,
                   unsigned* differs, cudaStream_t stream);
 
-#define FILIGREE_ROWS(storage, threads)                                                                 \
-  storage template void expand_rows<threads>(const DeviceEntries&, unsigned, float*, std::size_t,       \
-                                             cudaStream_t);                                             \
-  storage template void count_live_rows<threads>(const unsigned*, const unsigned*, const unsigned*,     \
-                                                 unsigned, unsigned*, cudaStream_t);                    \
-  storage template void place_live_rows<threads>(const unsigned*, unsigned, unsigned*, unsigned*,       \
-                                                 cudaStream_t);                                         \
-  storage template void move_rows<threads>(const float*, std::size_t, const unsigned*, const unsigned*, \
-                                           unsigned, unsigned, float*, std::size_t, unsigned*,          \
-                                           cudaStream_t);                                               \
-  storage template void hash_rows<threads>(const float*, std::size_t, unsigned, unsigned,               \
-                                           unsigned long long*, cudaStream_t);                          \
-  storage template void compare_rows<threads>(const float*, std::size_t, const unsigned*, unsigned,     \
+#define FILIGREE_ROWS(storage, threads)                                                                      \
+  storage template void expand_rows<threads>(const DeviceEntries&, unsigned, float*, std::size_t,            \
+                                             cudaStream_t);                                                  \
+  storage template void count_live_rows<threads>(const unsigned*, const unsigned*, const unsigned*,          \
+                                                 unsigned, unsigned*, cudaStream_t);                         \
+  storage template void place_live_rows<threads>(const unsigned*, unsigned, unsigned*, unsigned*,            \
+                                                 cudaStream_t);                                              \
+  storage template void move_rows<threads>(const DevicePanel<const float, const unsigned>&, const unsigned*, \
+                                           unsigned, unsigned, const DevicePanel<float, unsigned>&,          \
+                                           cudaStream_t);                                                    \
+  storage template void hash_rows<threads>(const float*, std::size_t, unsigned, unsigned,                    \
+                                           unsigned long long*, cudaStream_t);                               \
+  storage template void compare_rows<threads>(const float*, std::size_t, const unsigned*, unsigned,          \
                                               unsigned, unsigned*, cudaStream_t)
 FILIGREE_ROWS(extern, 32);
 FILIGREE_ROWS(extern, 128);

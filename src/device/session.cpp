@@ -39,6 +39,8 @@ std::vector<int> first_devices(int count) {
 }  // namespace
 
 Session::Session(const SessionOptions& options) {
+  if (options.gpus < 0)
+    throw std::invalid_argument(fmt::format("{} GPUs, but there can be 0 (all) or more", options.gpus));
   auto state = std::make_shared<State>(options.threads);
   if (options.device != Device::cpu) {
     try {

@@ -370,7 +370,7 @@ cudaError_t cudaGetDeviceCount(int* count) {  // as CUDA does, it leaves the cou
   if (setting("driver", 1) == 0) return cudaErrorInsufficientDriver;
   const std::size_t devices = setting("devices", 1);
   if (devices == 0) return cudaErrorNoDevice;
-  *count = static_cast<int>(devices);
+  *count = devices;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {

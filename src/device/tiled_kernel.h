@@ -7,16 +7,30 @@
 
 namespace filigree::internal {
 
-// y = min(max(x w + bias, 0), cap), row-major: x is rows × inputs, w inputs × outputs, y rows × outputs.
-// `count` holds how many numbers of each row of x are not zero, and `next_count` gets those of y. Rows
-// without any stay empty: every bias must be at most zero. Blocks are kTile × kTile threads.
+struct FullLayer {
+  const float* w = nullptr;  // inputs × outputs, row-major
+  const float* bias = nullptr;
+  unsigned inputs = 0, outputs = 0;
+  float cap = 0;
+};
+
+// Row-major rows, and how many numbers of each are not zero.
+template <typename T, typename Count>
+struct CountedRows {
+  T* x = nullptr;
+  Count* count = nullptr;
+};
+
+// y = min(max(x w + bias, 0), cap). Rows of x without anything that is not zero stay empty: every bias must
+// be at most zero. Blocks are kTile × kTile threads.
 template <unsigned kTile>
-void run_tiled_layer(const float* x, const unsigned* count, unsigned rows, unsigned inputs, const float* w,
-                     const float* bias, unsigned outputs, float cap, float* y, unsigned* next_count,
-                     cudaStream_t stream);
-extern template void run_tiled_layer<8>(const float*, const unsigned*, unsigned, unsigned, const float*,
-                                        const float*, unsigned, float, float*, unsigned*, cudaStream_t);
-extern template void run_tiled_layer<32>(const float*, const unsigned*, unsigned, unsigned, const float*,
-                                         const float*, unsigned, float, float*, unsigned*, cudaStream_t);
+void run_tiled_layer(const FullLayer& layer, unsigned rows, const CountedRows<const float, const unsigned>& x,
+                     const CountedRows<float, unsigned>& y, cudaStream_t stream);
+extern template void run_tiled_layer<8>(const FullLayer&, unsigned,
+                                        const CountedRows<const float, const unsigned>&,
+                                        const CountedRows<float, unsigned>&, cudaStream_t);
+extern template void run_tiled_layer<32>(const FullLayer&, unsigned,
+                                         const CountedRows<const float, const unsigned>&,
+                                         const CountedRows<float, unsigned>&, cudaStream_t);
 
 }  // namespace filigree::internal

@@ -14,17 +14,16 @@ constexpr unsigned kWarp = 32;
 
 template <unsigned kThreads, DeviceEpilogue kEpilogue>
 __global__ void __launch_bounds__(kThreads)
-    multiply_kernel(DevicePattern w, const float* value, const float* bias, const float* gate, const float* x,
-                    float* y, std::size_t stride) {
+    multiply_kernel(DeviceProduct product, const float* x, float* y, std::size_t stride) {
   using Shape = FewSamples<kThreads>;
   const std::size_t own = first_sample<Shape>();
-  walk_connections<Shape, false>(w, value, x, stride, [&](unsigned row, const float* sum) {
-    const float start = bias == nullptr ? 0.0f : bias[row];
+  walk_connections<Shape, false>(product.w, product.value, x, stride, [&](unsigned row, const float* sum) {
+    const float start = product.bias == nullptr ? 0.0f : product.bias[row];
     const std::size_t at = row * stride + own;
     for (unsigned r = 0; r < Shape::kRows; ++r) {
       float z = sum[r] + start;
       if (kEpilogue == DeviceEpilogue::relu) z = z < 0 ? 0.0f : z;
-      if (kEpilogue == DeviceEpilogue::gate) z = gate[at + r * kThreads] > 0 ? z : 0.0f;
+      if (kEpilogue == DeviceEpilogue::gate) z = product.gate[at + r * kThreads] > 0 ? z : 0.0f;
       y[at + r * kThreads] = z;
     }
   });
@@ -77,12 +76,12 @@ __global__ void __launch_bounds__(kThreads)
 
 // A thread for each sample: neighbouring threads read neighbouring samples of a class.
 template <unsigned kThreads>
-__global__ void __launch_bounds__(kThreads)
-    loss_kernel(DeviceLoss how, const float* y, const unsigned* label, unsigned samples, std::size_t stride,
-                float* delta, float* sample_loss, unsigned* correct) {
-  const std::size_t b = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(kThreads) loss_kernel(DeviceLoss how, DeviceSamples samples, const float* y,
+                                                        const unsigned* label, DeviceLossResult result) {
+  const std::size_t b = std::size_t{blockIdx.x} * kThreads + threadIdx.x, stride = samples.stride;
+  float* const delta = result.delta;
   if (b >= stride) return;
-  if (b >= samples) {
+  if (b >= samples.count) {
     for (unsigned c = 0; c < how.classes; ++c) delta[c * stride + b] = 0;
     return;
   }
@@ -114,8 +113,8 @@ __global__ void __launch_bounds__(kThreads)
       delta[c * stride + b] = how.scale * error * out * (1 - out);
     }
   }
-  sample_loss[b] = loss;
-  correct[b] = best == own ? 1 : 0;
+  result.loss[b] = loss;
+  result.correct[b] = best == own ? 1 : 0;
 }
 
 template <unsigned kThreads>
@@ -258,42 +257,47 @@ unsigned blocks_for(std::size_t work, std::size_t each) {
 }  // namespace
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::multiply(const DevicePattern& w, const float* value, const float* bias,
-                                      DeviceEpilogue epilogue, const float* gate, const float* x, float* y,
-                                      unsigned samples, std::size_t stride, cudaStream_t stream) {
-  if (samples == 0 || w.rows == 0) return;
-  const auto kernel = epilogue == DeviceEpilogue::relu   ? multiply_kernel<kThreads, DeviceEpilogue::relu>
-                      : epilogue == DeviceEpilogue::gate ? multiply_kernel<kThreads, DeviceEpilogue::gate>
-                                                         : multiply_kernel<kThreads, DeviceEpilogue::none>;
-  launch({walk_grid<FewSamples<kThreads>>(w, samples), dim3(kThreads), stream}, kernel, w, value, bias, gate,
-         x, y, stride);
+void TrainKernels<kThreads>::multiply(const DeviceProduct& product, DeviceSamples samples, const float* x,
+                                      float* y, cudaStream_t stream) {
+  if (samples.count == 0 || product.w.rows == 0) return;
+  const auto kernel = [&] {
+    switch (product.epilogue) {
+      case DeviceEpilogue::relu:
+        return multiply_kernel<kThreads, DeviceEpilogue::relu>;
+      case DeviceEpilogue::gate:
+        return multiply_kernel<kThreads, DeviceEpilogue::gate>;
+      case DeviceEpilogue::none:
+        break;
+    }
+    return multiply_kernel<kThreads, DeviceEpilogue::none>;
+  }();
+  launch({walk_grid<FewSamples<kThreads>>(product.w, samples.count), dim3(kThreads), stream}, kernel, product,
+         x, y, samples.stride);
 }
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::add_gradients(const DevicePattern& w, const float* a, const float* b,
-                                           unsigned samples, std::size_t stride, float* gradient,
-                                           cudaStream_t stream) {
+void TrainKernels<kThreads>::add_gradients(const DevicePattern& w, DeviceSamples samples, const float* a,
+                                           const float* b, float* gradient, cudaStream_t stream) {
   if (w.rows == 0) return;
-  launch({dim3(blocks_for(w.rows, 1)), dim3(kThreads), stream}, gradient_kernel<kThreads>, w, a, b, samples,
-         stride, gradient);
+  launch({dim3(blocks_for(w.rows, 1)), dim3(kThreads), stream}, gradient_kernel<kThreads>, w, a, b,
+         samples.count, samples.stride, gradient);
 }
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::add_row_sums(const float* a, unsigned rows, unsigned samples, std::size_t stride,
-                                          float* sum, cudaStream_t stream) {
+void TrainKernels<kThreads>::add_row_sums(const float* a, unsigned rows, DeviceSamples samples, float* sum,
+                                          cudaStream_t stream) {
   if (rows == 0) return;
   launch({dim3(blocks_for(rows, (kThreads / kWarp))), dim3(kThreads), stream}, row_sum_kernel<kThreads>, a,
-         rows, samples, stride, sum);
+         rows, samples.count, samples.stride, sum);
 }
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::start_back(const DeviceLoss& loss, const float* y, const unsigned* label,
-                                        unsigned samples, std::size_t stride, float* delta,
-                                        float* sample_loss, unsigned* correct, cudaStream_t stream) {
-  if (stride == 0 || loss.classes == 0) return;
-  const dim3 grid(static_cast<unsigned>((stride + kThreads - 1) / kThreads));
-  launch({grid, dim3(kThreads), stream}, loss_kernel<kThreads>, loss, y, label, samples, stride, delta,
-         sample_loss, correct);
+void TrainKernels<kThreads>::start_back(const DeviceLoss& loss, DeviceSamples samples, const float* y,
+                                        const unsigned* label, const DeviceLossResult& result,
+                                        cudaStream_t stream) {
+  if (samples.stride == 0 || loss.classes == 0) return;
+  const dim3 grid(static_cast<unsigned>((samples.stride + kThreads - 1) / kThreads));
+  launch({grid, dim3(kThreads), stream}, loss_kernel<kThreads>, loss, samples, y, label, result);
 }
 
 template <unsigned kThreads>
@@ -349,16 +353,17 @@ void TrainKernels<kThreads>::sum_squares(const float* values, std::size_t count,
 }
 
 template <unsigned kThreads>
-void TrainKernels<kThreads>::load_rows(const DeviceRows& data, unsigned features, const int* row,
-                                       unsigned samples, float* x, std::size_t stride, cudaStream_t stream) {
-  if (samples == 0) return;
+void TrainKernels<kThreads>::load_rows(const DeviceRows& data, unsigned features, DeviceSamples samples,
+                                       const int* row, float* x, cudaStream_t stream) {
+  if (samples.count == 0) return;
   if (data.row_begin != nullptr) {
-    launch({dim3((samples + kThreads - 1) / kThreads), dim3(kThreads), stream}, load_sparse_kernel<kThreads>,
-           data, row, samples, x, stride);
+    launch({dim3((samples.count + kThreads - 1) / kThreads), dim3(kThreads), stream},
+           load_sparse_kernel<kThreads>, data, row, samples.count, x, samples.stride);
     return;
   }
-  const dim3 grid(static_cast<unsigned>(stride / kWarp), (features + kWarp - 1) / kWarp);
-  launch({grid, dim3(kThreads), stream}, load_kernel<kThreads>, data, features, row, samples, x, stride);
+  const dim3 grid(static_cast<unsigned>(samples.stride / kWarp), (features + kWarp - 1) / kWarp);
+  launch({grid, dim3(kThreads), stream}, load_kernel<kThreads>, data, features, row, samples.count, x,
+         samples.stride);
 }
 
 template struct TrainKernels<32>;

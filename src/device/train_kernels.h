@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of training on a device, one launch each. Activations and gradients are neuron-major over
-// the whole batch: x[neuron * stride + sample]. stride is a multiple of kThreads;
-// samples from the batch's size on to there hold zeros in deltas and any numbers elsewhere.
+// The operations of training on a device, one launch each.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +14,31 @@ namespace filigree::internal {
 // What happens to each sum before it is stored: nothing; what is below zero becomes zero; zero where the
 // gate, a panel like y, is not above zero.
 enum class DeviceEpilogue { none, relu, gate };
+
+// y = W x + bias: forward with connections by output, backward with those by input.
+struct DeviceProduct {
+  DevicePattern w = {};
+  const float* value = nullptr;
+  const float* bias = nullptr;  // null: zero
+  DeviceEpilogue epilogue = DeviceEpilogue::none;
+  const float* gate = nullptr;
+};
+
+// The samples of a batch. Activations and gradients are neuron-major over all of them:
+// x[neuron * stride + sample]. stride is a multiple of kThreads; from `count` on to there deltas hold zeros,
+// others any numbers.
+struct DeviceSamples {
+  unsigned count = 0;
+  std::size_t stride = 0;
+};
+
+// Where the loss of each sample goes, whether its largest output, the first of equals, is that of its label,
+// and the gradient at the sums of the last layer.
+struct DeviceLossResult {
+  float* delta = nullptr;
+  float* loss = nullptr;
+  unsigned* correct = nullptr;
+};
 
 struct DeviceLoss {
   Loss loss = Loss::cross_entropy;
@@ -47,26 +70,21 @@ inline constexpr unsigned kSquareParts = 128;
 // By the threads of a block, 32 or 128.
 template <unsigned kThreads>
 struct TrainKernels {
-  // y = W x + bias for `samples` samples; a null bias is zero. The way forward with connections by output,
-  // the way back with those by input.
-  static void multiply(const DevicePattern& w, const float* value, const float* bias, DeviceEpilogue epilogue,
-                       const float* gate, const float* x, float* y, unsigned samples, std::size_t stride,
+  static void multiply(const DeviceProduct& product, DeviceSamples samples, const float* x, float* y,
                        cudaStream_t stream);
 
   // gradient[e] += the sum over the samples of a[row] b[column], for each connection e = (row, column).
-  static void add_gradients(const DevicePattern& w, const float* a, const float* b, unsigned samples,
-                            std::size_t stride, float* gradient, cudaStream_t stream);
+  static void add_gradients(const DevicePattern& w, DeviceSamples samples, const float* a, const float* b,
+                            float* gradient, cudaStream_t stream);
 
   // sum[r] += the sum over the samples of a[r], for each of `rows` rows.
-  static void add_row_sums(const float* a, unsigned rows, unsigned samples, std::size_t stride, float* sum,
+  static void add_row_sums(const float* a, unsigned rows, DeviceSamples samples, float* sum,
                            cudaStream_t stream);
 
-  // Losses and what the way back starts with, as train/loss.h says: delta becomes the gradient of `scale`
-  // times the loss at the sums of the last layer, zero for samples from `samples` on to stride. loss[b] is
-  // the loss of sample b, correct[b] whether its largest output, the first of equals, is that of its label.
-  static void start_back(const DeviceLoss& loss, const float* y, const unsigned* label, unsigned samples,
-                         std::size_t stride, float* delta, float* sample_loss, unsigned* correct,
-                         cudaStream_t stream);
+  // Losses and what the backward pass starts with, as train/loss.h says: the gradient of `loss.scale` times
+  // the loss.
+  static void start_back(const DeviceLoss& loss, DeviceSamples samples, const float* y, const unsigned* label,
+                         const DeviceLossResult& result, cudaStream_t stream);
 
   // One step of an optimizer on `count` weights, as filigree::descend() does it (its bits, unless the
   // compiler fuses products and sums); `first` and `second` as there.
@@ -90,10 +108,10 @@ struct TrainKernels {
   // partial[w] = the sum of squares of warp w's share, for kSquareParts warps.
   static void sum_squares(const float* values, std::size_t count, double* partial, cudaStream_t stream);
 
-  // x[feature * stride + b] = what row row[b] has there, scaled; zero for b from `samples` on to stride.
-  // Sparse rows go where x is zero before.
-  static void load_rows(const DeviceRows& data, unsigned features, const int* row, unsigned samples, float* x,
-                        std::size_t stride, cudaStream_t stream);
+  // x[feature * stride + b] = what row row[b] has there, scaled; zero for b from `samples.count` on to
+  // stride. Sparse rows go where x is zero before.
+  static void load_rows(const DeviceRows& data, unsigned features, DeviceSamples samples, const int* row,
+                        float* x, cudaStream_t stream);
 };
 extern template struct TrainKernels<32>;
 extern template struct TrainKernels<128>;

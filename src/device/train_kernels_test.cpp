@@ -24,7 +24,7 @@ constexpr std::size_t kStride = 512;  // of whole blocks of 32 and of 128 thread
 
 std::vector<float> random_values(std::size_t count, Random& random) {
   std::vector<float> values(count);
-  for (float& v : values) v = static_cast<float>(random.normal());
+  for (float& v : values) v = random.normal();
   return values;
 }
 
@@ -44,8 +44,8 @@ struct Connections {
   // visit(row, column, entry)
   template <typename Visit>
   void for_each(const Visit& visit) const {
-    for (std::size_t r = 0; r < static_cast<std::size_t>(host.rows); ++r)
-      for (std::size_t e = host.row_begin[r]; e < static_cast<std::size_t>(host.row_begin[r + 1]); ++e)
+    for (Index r = 0; r < host.rows; ++r)
+      for (Offset e = host.row_begin[r]; e < host.row_begin[r + 1]; ++e)
         visit(r, static_cast<std::size_t>(host.column[e]), e);
   }
 };
@@ -79,8 +79,9 @@ TYPED_TEST(TrainKernelsTest, ProductsAgreeWithPlainLoops) {
         const auto x_d = on_device(x, s.stream), gate_d = on_device(gate, s.stream),
                    bias_d = on_device(bias, s.stream);
         DeviceArray<float> y_d(rows * kStride);
-        Kernels::multiply(w.pattern(), w.value.data(), biased ? bias_d.data() : nullptr, epilogue,
-                          gate_d.data(), x_d.data(), y_d.data(), shape.samples, kStride, s.stream);
+        Kernels::multiply(
+            {w.pattern(), w.value.data(), biased ? bias_d.data() : nullptr, epilogue, gate_d.data()},
+            {shape.samples, kStride}, x_d.data(), y_d.data(), s.stream);
         const auto y = on_host(y_d, s.stream);
         std::vector<double> expected(rows * kStride), magnitude(rows * kStride, 1e-3);
         for (std::size_t i = 0; i < expected.size(); ++i)
@@ -117,10 +118,9 @@ TYPED_TEST(TrainKernelsTest, GradientsAgreeWithPlainLoops) {
                sums_before = random_values(rows, random);
     const auto a_d = on_device(a, s.stream), b_d = on_device(b, s.stream);
     auto gradient_d = on_device(before, s.stream), sums_d = on_device(sums_before, s.stream);
-    Kernels::add_gradients(w.pattern(), a_d.data(), b_d.data(), shape.samples, kStride, gradient_d.data(),
-                           s.stream);
-    Kernels::add_row_sums(a_d.data(), static_cast<unsigned>(rows), shape.samples, kStride, sums_d.data(),
-                          s.stream);
+    const DeviceSamples samples{shape.samples, kStride};
+    Kernels::add_gradients(w.pattern(), samples, a_d.data(), b_d.data(), gradient_d.data(), s.stream);
+    Kernels::add_row_sums(a_d.data(), rows, samples, sums_d.data(), s.stream);
     const auto gradient = on_host(gradient_d, s.stream), sums = on_host(sums_d, s.stream);
     w.for_each([&](std::size_t r, std::size_t c, std::size_t e) {
       double sum = double{before[e]}, magnitude = std::fabs(sum);
@@ -155,8 +155,8 @@ TYPED_TEST(TrainKernelsTest, LossesAreTheSlopesOfTheirLosses) {
       const auto label_d = on_device(label, s.stream);
       DeviceArray<float> delta_d(y.size()), loss_d(samples);
       DeviceArray<unsigned> correct_d(samples);
-      Kernels::start_back({kind, kClasses, 0.1f, 0.25f}, y_d.data(), label_d.data(), samples, kStride,
-                          delta_d.data(), loss_d.data(), correct_d.data(), s.stream);
+      Kernels::start_back({kind, kClasses, 0.1f, 0.25f}, {samples, kStride}, y_d.data(), label_d.data(),
+                          {delta_d.data(), loss_d.data(), correct_d.data()}, s.stream);
       const auto delta = on_host(delta_d, s.stream), loss = on_host(loss_d, s.stream);
       const auto correct = on_host(correct_d, s.stream);
       for (std::size_t b = 0; b < kStride; ++b) {
@@ -340,7 +340,7 @@ TYPED_TEST(TrainKernelsTest, RowsAreLoadedAndScaled) {
         }
         DeviceArray<float> x_d(features * kStride);
         if (kind == 3) x_d.set_zero(s.stream);
-        Kernels::load_rows(data, features, row_d.data(), samples, x_d.data(), kStride, s.stream);
+        Kernels::load_rows(data, features, {samples, kStride}, row_d.data(), x_d.data(), s.stream);
         const auto x = on_host(x_d, s.stream);
         for (std::size_t f = 0; f < features; ++f)
           for (std::size_t b = 0; b < kStride; ++b) {

@@ -35,6 +35,7 @@ class Replica {
   void use() const { check_cuda(cudaSetDevice(device_), "choosing a device"); }
   cudaStream_t stream() const { return stream_; }
   std::size_t stride() const { return stride_; }
+  DeviceSamples samples() const { return {samples_, stride_}; }
   std::vector<std::unique_ptr<LayerHere>>& layers() { return layers_; }
   const float* input(std::size_t l) const { return level_[l].data(); }
   const float* delta(std::size_t l) const { return delta_[l].data(); }
@@ -135,8 +136,7 @@ class Replica {
     batch_staging_.end(stream_);
     const RowsHere& data = rows_[static_cast<std::size_t>(part)];
     if (data.row_begin.size() > 0) level_[0].set_zero(stream_);
-    Kernels::load_rows(data.view(), shape_.features, row_.data(), samples_, level_[0].data(), stride_,
-                       stream_);
+    Kernels::load_rows(data.view(), shape_.features, samples(), row_.data(), level_[0].data(), stream_);
     if (train && shape_.input_dropout > 0) drop(0, shape_.input_dropout, level_[0].data(), shape_.features);
   }
 
@@ -148,9 +148,9 @@ class Replica {
       const Side& side = layer.by_output();
       const bool relu = layer.activation.is(Activation::relu);
       float* y = level_[l + 1].data();
-      Kernels::multiply(side.pattern(), side.value.data(), layer.bias.data(),
-                        relu ? DeviceEpilogue::relu : DeviceEpilogue::none, nullptr, level_[l].data(), y,
-                        samples_, stride_, stream_);
+      Kernels::multiply({side.pattern(), side.value.data(), layer.bias.data(),
+                         relu ? DeviceEpilogue::relu : DeviceEpilogue::none},
+                        samples(), level_[l].data(), y, stream_);
       const std::size_t size = layer.outputs * stride_;
       if (!relu) {
         if (layer.activation.derivative_needs_sum())
@@ -168,8 +168,8 @@ class Replica {
     use();
     const DeviceLoss loss{shape_.loss, shape_.classes, static_cast<float>(smoothing),
                           static_cast<float>(scale)};
-    Kernels::start_back(loss, level_.back().data(), label_.data(), samples_, stride_, delta_.back().data(),
-                        sample_loss_.data(), correct_.data(), stream_);
+    Kernels::start_back(loss, samples(), level_.back().data(), label_.data(),
+                        {delta_.back().data(), sample_loss_.data(), correct_.data()}, stream_);
   }
 
   void backward() {
@@ -177,17 +177,17 @@ class Replica {
     for (std::size_t l = layers_.size(); l-- > 0;) {
       LayerHere& layer = *layers_[l];
       const float *x = level_[l].data(), *delta = delta_[l].data();
-      Kernels::add_row_sums(delta, layer.outputs, samples_, stride_, layer.bias_gradient.data(), stream_);
-      Kernels::add_gradients(layer.own.pattern(), layer.by_input ? x : delta, layer.by_input ? delta : x,
-                             samples_, stride_, layer.gradient.data(), stream_);
+      Kernels::add_row_sums(delta, layer.outputs, samples(), layer.bias_gradient.data(), stream_);
+      Kernels::add_gradients(layer.own.pattern(), samples(), layer.by_input ? x : delta,
+                             layer.by_input ? delta : x, layer.gradient.data(), stream_);
       if (l == 0) break;
       const LayerHere& below = *layers_[l - 1];
       const Side& side = layer.by_inputs();
       const bool gated = below.activation.is(Activation::relu);
       float* next = delta_[l - 1].data();
-      Kernels::multiply(side.pattern(), side.value.data(), nullptr,
-                        gated ? DeviceEpilogue::gate : DeviceEpilogue::none, x, delta, next, samples_,
-                        stride_, stream_);
+      Kernels::multiply({side.pattern(), side.value.data(), nullptr,
+                         gated ? DeviceEpilogue::gate : DeviceEpilogue::none, x},
+                        samples(), delta, next, stream_);
       // A relu that dropped out shows as zero, which closes the gate; what is left is the scale of those
       // kept.
       if (shape_.dropout > 0) drop(l, shape_.dropout, next, below.outputs);

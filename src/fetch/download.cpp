@@ -134,7 +134,8 @@ std::string transfer(const std::string& url, PartFile& part, const Expected& exp
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
   curl_easy_setopt(handle, CURLOPT_MAXREDIRS, 10L);
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, times.connect);
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT, times.total);
+  const long of_bytes = limit(expected) / times.slowest;
+  curl_easy_setopt(handle, CURLOPT_TIMEOUT, times.total + of_bytes);
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, times.stalled);
   curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);  // time-outs without SIGALRM: there are other threads

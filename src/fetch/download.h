@@ -27,7 +27,8 @@ std::string fault_of(const std::filesystem::path& path, const Expected& expected
 struct DownloadTimes {
   long connect = 20;      // seconds to reach the server
   long stalled = 30;      // seconds without a byte before giving up
-  long total = 6 * 3600;  // seconds for one file
+  long total = 600;       // seconds for one file, besides those that its bytes take at `slowest`
+  long slowest = 50'000;  // bytes a second
 };
 
 // Fetches from the first of the `urls` that works. The bytes gather in PATH.part, which a stop, a lost

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <csignal>
@@ -33,9 +34,9 @@ std::string gzipped(const std::string& text, int level) {
   deflateInit2(&stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
   std::string out(deflateBound(&stream, text.size()), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
+  stream.avail_in = text.size();
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
+  stream.avail_out = out.size();
   deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   deflateEnd(&stream);
@@ -233,8 +234,10 @@ TEST_F(Download, GivesUpOnASilentServerAndKeepsWhatCame) {
 TEST_F(Download, GivesUpOnAServerThatIsTooSlowForever) {
   server_.put("file", {.body = text_, .cut_after = 1000, .drip = true});
   const std::vector<std::string> urls = {server_.url("file")};
-  const std::string error =
-      error_of([&] { download(urls, target(), expected_, {}, {.connect = 5, .stalled = 30, .total = 1}); });
+  const std::string error = error_of([&] {
+    download(urls, target(), expected_, {},
+             {.connect = 5, .stalled = 30, .total = 1, .slowest = 1'000'000'000});
+  });
   EXPECT_THAT(error, AllOf(HasSubstr(server_.url("file")), HasSubstr("timed out"), HasSubstr("are kept")));
   EXPECT_GT(std::filesystem::file_size(part()), 1000u);
 }
@@ -271,6 +274,17 @@ TEST_F(Download, DoesNotFollowALink) {
   std::filesystem::create_symlink(directory_ / "precious", part());
   server_.put("file", {.body = text_});
   EXPECT_THAT(error_of([&] { fetch({server_.url("file")}); }), HasSubstr("symbolic link"));
+  EXPECT_EQ(file_content(directory_ / "precious"), "mine");
+}
+
+TEST_F(Download, TouchesNoFileThatIsNotItsOwn) {
+  server_.put("file", {.body = text_});
+  ASSERT_EQ(mkfifo(part().c_str(), 0600), 0);
+  EXPECT_THAT(error_of([&] { fetch({server_.url("file")}); }), HasSubstr("no file of its own"));
+  std::filesystem::remove(part());
+  put_file(directory_ / "precious", "mine");
+  std::filesystem::create_hard_link(directory_ / "precious", part());
+  EXPECT_THAT(error_of([&] { fetch({server_.url("file")}); }), HasSubstr("no file of its own"));
   EXPECT_EQ(file_content(directory_ / "precious"), "mine");
 }
 

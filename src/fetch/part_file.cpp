@@ -13,9 +13,15 @@
 namespace filigree::internal {
 
 PartFile::PartFile(const std::filesystem::path& target) : target_(target), name_(target.string() + ".part") {
-  file_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  file_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
   if (file_ < 0 && errno == ELOOP) fail("{}: is a symbolic link; remove it", name_);
-  if (file_ < 0) fail("{}: cannot write: {}", name_, system_message(errno));
+  const bool pipe = file_ < 0 && errno == ENXIO;
+  if (file_ < 0 && !pipe) fail("{}: cannot write: {}", name_, system_message(errno));
+  struct stat kind = {};
+  if (pipe || ::fstat(file_, &kind) != 0 || !S_ISREG(kind.st_mode) || kind.st_nlink > 1) {
+    if (!pipe) ::close(file_);
+    fail("{}: is no file of its own, but a device, a pipe or another name of some file; remove it", name_);
+  }
   // The lock could be of a file that its owner has just renamed away: then it is not ours to write.
   struct stat opened = {}, named = {};
   const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
@@ -25,7 +31,7 @@ PartFile::PartFile(const std::filesystem::path& target) : target_(target), name_
     ::close(file_);
     fail("{}: another process is fetching this file", name_);
   }
-  if (S_ISREG(opened.st_mode)) size_ = opened.st_size;
+  size_ = opened.st_size;
   ::lseek(file_, 0, SEEK_END);
 }
 

@@ -96,7 +96,7 @@ class TestServer {
       if (::poll(&waiting, 1, kPatience) <= 0) return "";
       const ssize_t got = ::recv(client, buffer, sizeof buffer, 0);
       if (got <= 0) return "";
-      text.append(buffer, static_cast<std::size_t>(got));
+      text.append(buffer, got);
     }
     return text;
   }

@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::size_t kLanes = kPanelRows;
 
+// Rows of a panel: a half where threads would be left without any.
+std::size_t rows_of_panel(std::size_t rows) {
+  const std::size_t workers = threads();
+  return workers > 1 && rows > kLanes / 2 && (rows + kLanes - 1) / kLanes < workers ? kLanes / 2 : kLanes;
+}
+
 // Panels that a thread takes at a time. A panel of a 784-512-…-10 network takes 20 µs: four cost more than
 // taking them does. Fewer where threads would be left without any, or wait long for the last.
 std::size_t panels_at_a_time(std::size_t panels) {
@@ -30,7 +36,7 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
     layers.push_back(plan.layer(l));
     widest = std::max(widest, layers.back()->outputs());
   }
-  const std::size_t panels = (rows + kLanes - 1) / kLanes;
+  const std::size_t lanes = rows_of_panel(rows), panels = (rows + lanes - 1) / lanes;
   const std::size_t width = map.output_of.size(), stride = outputs.stride == 0 ? width : outputs.stride;
   const std::size_t at_a_time = panels_at_a_time(panels);
   std::atomic<std::size_t> next{0};
@@ -41,16 +47,16 @@ void run_dense(const ResidentPlan& plan, std::size_t rows, const MakeLoader& mak
     PanelRange range;
     for (std::size_t p = next.fetch_add(at_a_time); p < panels; p = next.fetch_add(at_a_time)) {
       observer.check_stop();
-      if (worker == 0) observer.report("run", p * kLanes, rows, "rows");
+      if (worker == 0) observer.report("run", p * lanes, rows, "rows");
       for (std::size_t i = p; i < std::min(panels, p + at_a_time); ++i) {
-        const std::size_t count = std::min(kLanes, rows - i * kLanes);
-        const float* x = loader->load(i * kLanes, count);
+        const std::size_t count = std::min(lanes, rows - i * lanes);
+        const float* x = loader->load(i * lanes, count);
         for (const auto& layer : layers) {
-          run_panel_layer(*layer, 1.0f, x, y.data(), range);
+          run_panel_layer(*layer, 1.0f, x, y.data(), range, count);
           std::swap(y, spare);
           x = spare.data();
         }
-        store_panel(x, count, map, outputs.row(i * kLanes, width), stride);
+        store_panel(x, count, map, outputs.row(i * lanes, width), stride);
       }
     }
   });

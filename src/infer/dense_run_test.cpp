@@ -29,7 +29,7 @@ MemoryLayers mixed_network(const std::vector<Index>& widths, std::uint64_t seed)
     for (float& v : w.value) v *= 0.3f;
     std::vector<float> bias(widths[l + 1]);
     Random random(seed, l);
-    for (float& b : bias) b = static_cast<float>(random.uniform(-0.2, 0.2));
+    for (float& b : bias) b = random.uniform(-0.2, 0.2);
     layers.push_back({std::move(w),
                       std::move(bias),
                       {static_cast<Activation>(l % kActivationNames.size()), kNoCap, -0.25f}});
@@ -120,10 +120,10 @@ TEST(DenseRun, AgreesWithTheReferenceOnBytesFloatsAndSparseRows) {
       std::vector<float> value;
       for (std::size_t i = 0; i < rows.floats.size(); ++i) {
         if (rows.floats[i] != 0) {
-          column.push_back(static_cast<Index>(i % 19));
+          column.push_back(i % 19);
           value.push_back(rows.floats[i]);
         }
-        if (i % 19 == 18) row_begin.push_back(static_cast<Offset>(column.size()));
+        if (i % 19 == 18) row_begin.push_back(column.size());
       }
       const SparseRowsView sparse{row_begin, column, value};
       EXPECT_EQ(run_all(network, count, sparse_loader(sparse, scaling, map)), found);
@@ -165,7 +165,7 @@ TEST(DenseRun, ForgetsSparseEntriesOfThePanelBefore) {
   std::vector<Index> column;
   for (Index r = 0; r < 100; ++r) {
     column.push_back(r / 32 % 3);
-    row_begin.push_back(static_cast<Offset>(column.size()));
+    row_begin.push_back(column.size());
   }
   const std::vector<float> value(100, 1.0f);
   set_threads(1);

@@ -135,7 +135,7 @@ RunResult DeviceExecutor::run(const PlanSource& plan, const InputRows& inputs,
       Part& part = parts.emplace_back();
       part.first = next;
       part.count = std::min<std::size_t>(left, fitting[d]);
-      shape.rows = static_cast<unsigned>(part.count);
+      shape.rows = part.count;
       part.run = backend_.start(devices_[d], shape, how,
                                 {inputs.row_begin,
                                  {inputs.column.data(), inputs.column.size()},
@@ -195,7 +195,7 @@ void DeviceExecutor::run_dense(const PlanSource& plan, std::size_t rows, const M
             std::copy_n(panel + n * kLanes, count, columns.data() + n * part.count + p * kLanes);
         }
       });
-      shape.rows = static_cast<unsigned>(part.count);
+      shape.rows = part.count;
       part.run = backend_.start(devices_[d], shape, options_, columns);
       done += part.count;
     }

@@ -38,7 +38,7 @@ InputRows some_rows(Index rows) {
   for (Index r = 0; r < rows; ++r) {
     for (std::uint16_t c = 0; c < 64; ++c)
       if (random.uniform() < (r % 20) / 20.0) inputs.column[entries++] = c;
-    inputs.row_begin.push_back(static_cast<Offset>(entries));
+    inputs.row_begin.push_back(entries);
   }
   return inputs;
 }
@@ -108,7 +108,7 @@ TEST(DeviceExecutor, RunsEveryActivation) {
   const auto plan = plan_as_is(MemoryLayers(std::move(layers)), std::size_t{1} << 30, {});
   std::vector<float> values(75 * 30);
   Random random(5);
-  for (float& v : values) v = static_cast<float>(random.normal());
+  for (float& v : values) v = random.normal();
   std::vector<Index> outputs{3, -1, 44, 0}, inputs(30);
   for (Index i = 0; i < 30; ++i) inputs[i] = i;
   const std::vector<float> constant{0, 7, 0, 0};

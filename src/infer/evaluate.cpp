@@ -22,33 +22,33 @@ namespace {
 
 constexpr std::size_t kOutputsAtATime = std::size_t{1} << 24;  // floats: 64 MiB of outputs in memory
 
-void check_fit(const Network& network, const Data& data, const DataRows& rows, const char* part) {
+void check_fit(const Plan& plan, const Data& data, const DataRows& rows, const char* part) {
   if (rows.rows == 0)
     throw std::invalid_argument(fmt::format("{}: there are no {} rows", data.impl().dataset.name, part));
   if (rows.label.empty()) fail("{}: the {} rows have no labels", data.impl().dataset.name, part);
   // A sparse file says nothing about columns that are zero in all its rows.
-  if (rows.features > network.inputs() || (!rows.sparse() && rows.features < network.inputs()))
+  if (rows.features > plan.inputs() || (!rows.sparse() && rows.features < plan.inputs()))
     fail("{}: {} features a row, but the network has {} inputs", data.impl().dataset.name, rows.features,
-         network.inputs());
-  if (data.classes() > network.outputs())
+         plan.inputs());
+  if (data.classes() > plan.outputs())
     fail("{}: {} classes, but the network has {} outputs", data.impl().dataset.name, data.classes(),
-         network.outputs());
+         plan.outputs());
 }
 
 // For each class of the data, the network's output for it. Files number their classes each for itself, so
 // labels as they are in the files decide, where the network knows those of its own data.
-std::vector<Index> outputs_for(const Network& network, const Dataset& data) {
-  const std::vector<Index>& known = network.facts().class_labels;
+std::vector<Index> outputs_for(const Plan& plan, const Dataset& data) {
+  const std::vector<Index>& known = plan.facts().class_labels;
   std::vector<Index> output;
   for (Index c = 0; c < data.classes; ++c) {
     const Index label = data.class_label.empty() ? c : data.class_label[c];
     if (known.empty()) {
       // Trained on classes called 0, 1, …, or made by another program: numbers are all there is.
-      const bool trained = network.facts().loss.has_value();
+      const bool trained = plan.facts().loss.has_value();
       output.push_back(trained ? label : c);
-      if (output.back() < 0 || output.back() >= network.outputs())
+      if (output.back() < 0 || output.back() >= plan.outputs())
         fail("{}: there is a row of class {}, but the network knows 0 to {}", data.name, label,
-             network.outputs() - 1);
+             plan.outputs() - 1);
       continue;
     }
     const auto at = std::ranges::lower_bound(known, label);
@@ -56,7 +56,7 @@ std::vector<Index> outputs_for(const Network& network, const Dataset& data) {
       fail("{}: there is a row of class {}, but the network knows {}{}", data.name, label,
            fmt::join(std::span(known).first(std::min<std::size_t>(known.size(), 10)), ", "),
            known.size() > 10 ? ", …" : "");
-    output.push_back(static_cast<Index>(at - known.begin()));
+    output.push_back(at - known.begin());
   }
   return output;
 }
@@ -104,8 +104,7 @@ class Scores {
     const bool mse = plan_.facts().loss == Loss::mse;
     const auto output_of_row = [&](std::size_t row) { return output_of_class_[rows.label[row]]; };
     const std::size_t total = rows.rows;
-    const std::size_t batch =
-        std::max<std::size_t>(static_cast<std::size_t>(kPanelRows), kOutputsAtATime / width_);
+    const std::size_t batch = std::max<std::size_t>(kPanelRows, kOutputsAtATime / width_);
     result_.rows += rows.rows;
     for (std::size_t first = 0; first < total; first += batch) {
       const std::size_t count = std::min(batch, total - first);
@@ -164,20 +163,24 @@ Overlap training_overlap(const Network& network, const Data& data) {
 
 Evaluation evaluate(const Network& network, const Data& data, const EvaluateOptions& options,
                     const Observer& observer) {
+  return evaluate(compile(network, {options.exit_threshold}, observer), data, options, observer);
+}
+
+Evaluation evaluate(const Plan& plan, const Data& data, const EvaluateOptions& options,
+                    const Observer& observer) {
   const Dataset& set = data.impl().dataset;
   std::vector<std::pair<const DataRows*, const char*>> parts;
   if (options.part != Part::test) parts.emplace_back(&set.train, "training");
   if (options.part == Part::test || (options.part == Part::all && set.test.rows > 0))
     parts.emplace_back(&set.test, "test");
-  const std::vector<Index> order = column_order(network.facts().input_names, set.feature_names, set.name);
+  const std::vector<Index> order = column_order(plan.facts().input_names, set.feature_names, set.name);
   std::vector<DataRows> ordered;  // a part each, where the columns stand in another order
   ordered.reserve(parts.size());
   for (auto& [rows, name] : parts) {
     if (!order.empty()) rows = &ordered.emplace_back(in_order(*rows, order));
-    check_fit(network, data, *rows, name);
+    check_fit(plan, data, *rows, name);
   }
-  const std::vector<Index> output_of_class = outputs_for(network, set);
-  const Plan plan = compile(network, {options.exit_threshold}, observer);
+  const std::vector<Index> output_of_class = outputs_for(plan, set);
   Scores scores(plan, output_of_class);
   for (const auto& [rows, name] : parts) scores.add(*rows, observer);
   return scores.result();

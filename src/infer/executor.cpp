@@ -238,7 +238,7 @@ class InputFeed {
     bits_ = bits;
     group_begin_.assign(width_ + 1, 0);
     for (const Index to : place_of_)
-      if (to >= 0) ++group_begin_[static_cast<std::size_t>(to) + 1];
+      if (to >= 0) ++group_begin_[to + 1];
     std::partial_sum(group_begin_.begin(), group_begin_.end(), group_begin_.begin());
     group_column_.resize(group_begin_.back());
     std::vector<std::uint32_t> next(group_begin_.begin(), group_begin_.end() - 1);
@@ -252,7 +252,7 @@ class InputFeed {
   bool fill(RowPanel& panel) {
     const std::size_t first = next_.fetch_add(kLanes);
     if (first >= total()) return false;
-    panel.count = static_cast<int>(std::min(kLanes, total() - first));
+    panel.count = std::min(kLanes, total() - first);
     for (int lane = 0; lane < panel.count; ++lane) {
       const std::size_t i = first + lane;
       panel.tags[lane] = {rows_.empty() ? static_cast<Index>(i) : rows_[i], 1};
@@ -344,7 +344,7 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
   std::vector<char> alive(inputs.rows, 0);
   std::vector<Index> absorbed_by(inputs.rows, -1);
   const std::vector<char> retires = retiring_layers(plan, merge);
-  Tally total(static_cast<std::size_t>(layers));
+  Tally total(layers);
 
   InputFeed input_feed(inputs, input_of, rows, plan.inputs(), options.bits);
   const std::size_t share = options.memory_limit / 4;  // this segment, the next one, and two of rows
@@ -384,7 +384,7 @@ RunResult run(const PlanSource& plan, const InputRows& inputs, std::span<const I
           observer.report("run", input_feed.taken(), input_feed.total(), "inputs");
         return filled;
       };
-      std::vector<Tally> tallies(threads(), Tally(static_cast<std::size_t>(layers)));
+      std::vector<Tally> tallies(threads(), Tally(layers));
       parallel_workers(tallies.size(),
                        [&](int worker) { Worker(segment, shared, tallies[worker]).work(feed); });
       for (const Tally& tally : tallies)

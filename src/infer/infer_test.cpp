@@ -45,8 +45,7 @@ std::vector<Layer> random_layers(Index width, int depth, float bias, std::uint64
   for (int l = 0; l < depth; ++l) {
     CsrMatrix w = random_csr(width, width, 0.3, seed + l);
     for (float& v : w.value) v *= 0.3f;
-    layers.push_back(
-        {std::move(w), std::vector<float>(static_cast<std::size_t>(width), bias), {Activation::relu, 6}});
+    layers.push_back({std::move(w), std::vector<float>(width, bias), {Activation::relu, 6}});
   }
   return layers;
 }
@@ -189,13 +188,12 @@ TEST(PanelStore, MergesEqualRowsAndNothingElse) {
   PanelStore store(3);
   for (Index p = 0; p < 3; ++p) {
     RowPanel panel;
-    panel.values = Buffer<float>(3 * static_cast<std::size_t>(kPanelRows));
+    panel.values = Buffer<float>(3 * kPanelRows);
     panel.count = p == 2 ? 7 : kPanelRows;
     for (Index lane = 0; lane < panel.count; ++lane) {
       const Index row = 100 - p * kPanelRows - lane;
       panel.tags[lane] = {row, 2};
-      for (Index n = 0; n < 3; ++n)
-        panel.values[n * kPanelRows + lane] = static_cast<float>((row % 4) * 10 + n);
+      for (Index n = 0; n < 3; ++n) panel.values[n * kPanelRows + lane] = (row % 4) * 10 + n;
     }
     store.add(std::move(panel));
   }

@@ -195,7 +195,7 @@ InputMap::InputMap(std::vector<Index> input_of, Index inputs)
   identity_ = inputs_ == input_of_.size();
   for (std::size_t c = 0; c < input_of_.size(); ++c) {
     identity_ = identity_ && input_of_[c] == static_cast<Index>(c);
-    if (input_of_[c] >= 0) ++begin_[static_cast<std::size_t>(input_of_[c]) + 1];
+    if (input_of_[c] >= 0) ++begin_[input_of_[c] + 1];
   }
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
   column_.resize(begin_.back());

@@ -37,7 +37,7 @@ InputRows sparse_rows(const Rows& dense) {
       rows.column[at] = static_cast<std::uint16_t>(c);
       rows.value[at++] = row[c];
     }
-    rows.row_begin.push_back(static_cast<Offset>(at));
+    rows.row_begin.push_back(at);
   }
   return rows;
 }
@@ -84,8 +84,7 @@ void run_sparse(const Plan::Impl& plan, const Rows& inputs, const OutputRows& ou
 }
 
 void check_shapes(const Plan& plan, const Rows& inputs, const OutputRows& outputs) {
-  const auto columns = static_cast<std::size_t>(plan.inputs()),
-             width = static_cast<std::size_t>(plan.outputs());
+  const std::size_t columns = plan.inputs(), width = plan.outputs();
   if (inputs.columns() != columns)
     throw std::invalid_argument(
         fmt::format("rows of {} values, but the network has {} inputs", inputs.columns(), columns));

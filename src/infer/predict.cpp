@@ -71,7 +71,7 @@ InputTable read_table(std::string_view start, Source source, const Observer& obs
                sparse.labels.rows(), width, bytes, memory_limit);
     table.floats.assign(sparse.labels.rows() * width, 0.0f);
     for (std::size_t r = 0; r + 1 < sparse.row_begin.size(); ++r)
-      for (std::size_t e = sparse.row_begin[r]; e < static_cast<std::size_t>(sparse.row_begin[r + 1]); ++e)
+      for (Offset e = sparse.row_begin[r]; e < sparse.row_begin[r + 1]; ++e)
         table.floats[r * width + sparse.column[e]] = sparse.value[e];
     table.zeros_follow = true;
     set_shape(table, name, sparse.labels.rows(), table.floats.size());
@@ -91,7 +91,7 @@ InputTable with_columns(const InputTable& table, std::span<const Index> order) {
   result.columns = order.size();
   const std::size_t width = table.columns;
   result.floats.resize(table.rows * order.size());
-  for (std::size_t r = 0; r < static_cast<std::size_t>(table.rows); ++r)
+  for (Index r = 0; r < table.rows; ++r)
     for (std::size_t c = 0; c < order.size(); ++c)
       if (order[c] >= 0) result.floats[r * order.size() + c] = table.floats[r * width + order[c]];
   return result;
@@ -102,7 +102,7 @@ void softmax(std::span<float> row) {
   const double largest = std::ranges::max(row);
   double sum = 0;
   for (const float o : row) sum += std::exp(o - largest);
-  for (float& o : row) o = static_cast<float>(std::exp(o - largest) / sum);
+  for (float& o : row) o = std::exp(o - largest) / sum;
 }
 
 bool ends_with(const std::filesystem::path& path, std::string_view ending) {
@@ -119,7 +119,7 @@ void write_csv(const std::filesystem::path& path, const Predictions& predictions
   for (std::size_t o = 0; o < width; ++o)
     fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y', predictions.label(o));
   text.push_back('\n');
-  for (std::size_t r = 0; r < static_cast<std::size_t>(predictions.rows); ++r) {
+  for (Index r = 0; r < predictions.rows; ++r) {
     if (predictions.best[r] < 0)
       fmt::format_to(out, "nan");
     else
@@ -136,9 +136,10 @@ void write_csv(const std::filesystem::path& path, const Predictions& predictions
 
 }  // namespace
 
-InputTable read_inputs(const std::filesystem::path& path, const Observer& observer,
-                       const std::string& leave_out, std::uint64_t memory_limit) {
-  memory_limit = memory_limit_or_usual(memory_limit);
+InputTable read_inputs(const std::filesystem::path& path, const InputOptions& options,
+                       const Observer& observer) {
+  const std::string& leave_out = options.leave_out;
+  const std::uint64_t memory_limit = memory_limit_or_usual(options.memory_limit);
   const std::filesystem::path found = path == "-" ? "/dev/stdin" : find_file(path).value_or(path);
   std::vector<char> start(kLooked);
   const auto begin_of = [&start](Source source) {

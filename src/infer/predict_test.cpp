@@ -69,7 +69,7 @@ TEST(ReadInputs, ReadsAPipeOnce) {
 
 TEST(ReadInputs, RefusesWhatIsNoTable) {
   const TestDirectory dir;
-  const auto refusal = [&](const char* name) { return error_of([&] { read_inputs(dir / name); }); };
+  const auto refusal = [&](const char* name) { return error_of([&] { (void)read_inputs(dir / name); }); };
   EXPECT_NE(refusal("none").find("none"), std::string::npos);
   write_idx(dir / "labels", {{3}, {1, 2, 3}});
   EXPECT_EQ(refusal("labels"),
@@ -106,7 +106,7 @@ TEST(Predict, GivesSoftmaxSigmoidOrRawOutputsByTheLoss) {
 TEST(Predict, RefusesOutputsThatAreNotFiniteUnlessAsked) {
   const Plan plan = compile(make_network({{1, 1, {0, 1}, {0}, {3e38f}, {0}, Activation::identity}}));
   const InputTable inputs{.rows = 1, .columns = 1, .bytes = {}, .floats = {10}};
-  EXPECT_THAT(error_of([&] { predict(plan, inputs); }), testing::HasSubstr("output 0 of row 1 is inf"));
+  EXPECT_THAT(error_of([&] { (void)predict(plan, inputs); }), testing::HasSubstr("output 0 of row 1 is inf"));
   EXPECT_TRUE(std::isinf(predict(plan, inputs, {.any_value = true}).values[0]));
 }
 
@@ -116,12 +116,13 @@ TEST(MatchedInputs, FindsColumnsByNameAndFillsSparseRows) {
   const InputTable swapped{1, 3, {}, {5, 7, 9}, {"b", "id", "a"}};
   EXPECT_EQ(matched_inputs(named, swapped, "f").floats, (std::vector<float>{9, 5}));
   const InputTable lacking{1, 2, {}, {5, 7}, {"b", "c"}};
-  EXPECT_THAT(error_of([&] { matched_inputs(named, lacking, "f"); }),
+  EXPECT_THAT(error_of([&] { (void)matched_inputs(named, lacking, "f"); }),
               testing::HasSubstr("no column is called \"a\""));
   const InputTable sparse{1, 1, {}, {4}, {}, true};
   EXPECT_EQ(matched_inputs(named, sparse, "f").floats, (std::vector<float>{4, 0}));
   const InputTable narrow{1, 1, {}, {4}};
-  EXPECT_THAT(error_of([&] { matched_inputs(named, narrow, "f"); }), testing::HasSubstr("rows of 1 values"));
+  EXPECT_THAT(error_of([&] { (void)matched_inputs(named, narrow, "f"); }),
+              testing::HasSubstr("rows of 1 values"));
 }
 
 TEST(Predict, TakesBytesAsItTakesFloats) {
@@ -131,12 +132,15 @@ TEST(Predict, TakesBytesAsItTakesFloats) {
 
 TEST(Predict, RefusesTablesThatDoNotFit) {
   EXPECT_EQ(error_of([] {
-              predict(small({}), floats_of(3, {1, 2, 3}));
+              (void)predict(small({}), floats_of(3, {1, 2, 3}));
             }),
             "rows of 3 values, but the network has 2 inputs");
   EXPECT_THROW(predict(small({}), {2, 2, {}, {1, 2, 3}}), std::invalid_argument);
   EXPECT_THROW(predict(small({}), {1, 2, {1}, {1}}), std::invalid_argument);
-  EXPECT_EQ(error_of([] { predict(small({}), floats_of(2, {1, INFINITY})); }), "input 1 of row 0 is inf");
+  EXPECT_EQ(error_of([] {
+              (void)predict(small({}), floats_of(2, {1, INFINITY}));
+            }),
+            "input 1 of row 0 is inf");
 }
 
 TEST(WritePredictions, WritesCsvAndNpyByName) {

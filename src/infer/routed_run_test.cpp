@@ -23,7 +23,7 @@ Layer random_layer(Index inputs, Index outputs, Activation activation, std::uint
   for (float& v : w.value) v *= 0.5f;
   std::vector<float> bias(outputs);
   Random random(seed);
-  for (float& b : bias) b = static_cast<float>(random.uniform(-0.3, 0.3));
+  for (float& b : bias) b = random.uniform(-0.3, 0.3);
   return {std::move(w), std::move(bias), activation};
 }
 
@@ -149,7 +149,7 @@ Given run(const Subject& subject, double threshold, std::span<const float> input
 std::vector<float> random_inputs(std::size_t rows, std::uint64_t seed) {
   Random random(seed);
   std::vector<float> inputs(rows * 12);
-  for (float& v : inputs) v = static_cast<float>(random.normal());
+  for (float& v : inputs) v = random.normal();
   return inputs;
 }
 

@@ -39,7 +39,7 @@ Layer random_layer(const Sample& sample, Index inputs, Index outputs, Random& ra
     }
     layer.weights.column.insert(layer.weights.column.end(), reads.begin(), reads.end());
     for (std::size_t e = 0; e < reads.size(); ++e)
-      layer.weights.value.push_back(static_cast<float>(random.normal() / std::sqrt(inputs)));
+      layer.weights.value.push_back(random.normal() / std::sqrt(inputs));
     layer.weights.row_begin.push_back(layer.weights.nnz());
     layer.bias.push_back(0.1f);
   }

@@ -141,7 +141,7 @@ struct AtomicFile::State {
       const std::size_t part = std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max());
       // zlib reads through this pointer only; its type predates const.
       deflater->next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
-      deflater->avail_in = static_cast<uInt>(part);
+      deflater->avail_in = part;
       bytes = bytes.subspan(part);
       do {
         deflater->next_out = reinterpret_cast<Bytef*>(out);

@@ -68,7 +68,7 @@ TEST(ReadLayer, FindsLinesAcrossAllBlockBoundaries) {
       text += std::to_string(input + 1) + "\t" + std::to_string(output + 1) + "\t" + std::to_string(weight) +
               "\n";
       expected.column.push_back(input);
-      expected.value.push_back(static_cast<float>(weight));
+      expected.value.push_back(weight);
     }
     expected.row_begin.push_back(expected.nnz());
   }

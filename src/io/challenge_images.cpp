@@ -187,7 +187,7 @@ InputRows read_images(Source source, Index pixels, std::optional<Index> limit, s
 
   for (Index row = 0; row < result.rows; ++row) {
     const std::size_t first = result.row_begin[row];
-    const std::size_t last = result.row_begin[static_cast<std::size_t>(row) + 1];
+    const std::size_t last = result.row_begin[row + 1];
     const auto column = std::span(result.column).subspan(first, last - first);
     if (std::adjacent_find(column.begin(), column.end(), std::greater_equal<>()) == column.end()) continue;
     sort_row(column,

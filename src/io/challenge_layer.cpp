@@ -19,7 +19,7 @@ namespace {
 // Stable counting sort: `order` rearranged so that key[order[k]] ascends.
 std::vector<std::size_t> sort_by(std::span<const Index> key, Index keys, std::span<const std::size_t> order) {
   std::vector<std::size_t> place(static_cast<std::size_t>(keys) + 1);
-  for (const Index k : key) ++place[static_cast<std::size_t>(k) + 1];
+  for (const Index k : key) ++place[k + 1];
   std::partial_sum(place.begin(), place.end(), place.begin());
   std::vector<std::size_t> sorted(order.size());
   for (const std::size_t entry : order) sorted[place[key[entry]]++] = entry;

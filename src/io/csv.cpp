@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -83,13 +84,19 @@ bool can_be_name(std::string_view field) {
 }
 
 bool is_header(const std::vector<std::string_view>& fields) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const bool all_names = std::ranges::all_of(fields, can_be_name);
+  if (all_names) return true;
   bool name = false;
+  std::size_t numbers = 0;
   std::optional<double> last;  // of the numbers, which are names if they count up
   for (const std::string_view field : fields) {
     if (can_be_name(field)) {
+      if (!letter(field.front())) return false;  // $5, 1/2, 12:30: rather a cell that is no number
       name = true;
       continue;
     }
+    ++numbers;
     double number = 0;
     const auto [end, status] = std::from_chars(field.data(), field.data() + field.size(), number);
     if (status != std::errc() || end != field.data() + field.size() || number != std::floor(number) ||
@@ -97,7 +104,7 @@ bool is_header(const std::vector<std::string_view>& fields) {
       return false;
     last = number;
   }
-  return name;
+  return name && numbers > 1;  // one number alone counts nothing
 }
 
 // A line that names the label's column is a header, whatever else it holds.
@@ -209,7 +216,7 @@ CsvTable read_csv(Source source, std::string_view label_column, const Observer& 
           continue;
         }
       }
-      const std::string_view text = first_line({cursor, static_cast<std::size_t>(end - cursor)});
+      const std::string_view text = first_line(std::string_view(cursor, end - cursor));
       cursor += text.size();
       if (is_blank(text)) continue;
       const auto fields = split(text);

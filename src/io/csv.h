@@ -18,11 +18,11 @@ struct CsvTable {
   std::vector<float> value;  // rows × features
 };
 
-// A first line is a header if some field is no number and every field can be a name: not a number in any
-// spelling (0x10, 1_000, 5%), unless the numbers of the line count up by one (label,0,1,2); or if it names
-// label_column. Blank lines, CRLF, spaces around fields, quoted fields and a byte order mark are accepted.
-// label_column is a number counted from 1, or a header's name; empty where no column is a label: then all
-// labels are 0.
+// A first line is a header if every field can be a name: not a number in any spelling (0x10, 1_000, 5%); or
+// if those that can begin with a letter and the others are numbers that count up by one (label,0,1,2); or if
+// it names label_column. Blank lines, CRLF, spaces around fields, quoted fields and a byte order mark are
+// accepted. label_column is a number counted from 1, or a header's name; empty where no column is a label:
+// then all labels are 0.
 CsvTable read_csv(Source source, std::string_view label_column, const Observer& observer);
 
 }  // namespace filigree::internal

@@ -71,6 +71,7 @@ TEST(Csv, ALineWithAWordIsAHeaderIfItIsTheFirst) {
   EXPECT_EQ(table.labels.line, Lines{3});
   EXPECT_EQ(table.value, (Floats{0.5F, -2}));
   EXPECT_EQ(table_of("a,b\n1,2\n", "2").labels.value, Labels{2});
+  EXPECT_EQ(table_of("label,0,1\n1,2,3\n", "1").features, 2);  // numbers that count up are names
   EXPECT_EQ(refusal("1,2\na,b\n"),
             "file:2: label \"a\" in column 1 is not a whole number of at most 2147483647");
 }
@@ -80,6 +81,8 @@ TEST(Csv, AFirstLineOfNumbersAndGapsIsNoHeader) {
   EXPECT_EQ(refusal("1,nan,2\n"), "file:1: nan in column 2");
   EXPECT_THAT(refusal("0x10,1\n1,2\n"), testing::StartsWith("file:1: "));
   EXPECT_THAT(refusal(std::string("1\0,1\n1,2\n", 9)), testing::StartsWith("file:1: "));
+  for (const char* cell : {"$5", "1;2", "\"1,5\"", "1/2", "12:30", "2020-01-01", "1.5\xe2\x82\xac", "O"})
+    EXPECT_THAT(refusal(cell + std::string(",0\n1,2\n")), testing::StartsWith("file:1: ")) << cell;
 }
 
 TEST(Csv, SaysWhyTheLabelColumnIsNotFound) {
@@ -171,7 +174,7 @@ TEST(Csv, FindsRowsAcrossAllBlockBoundaries) {
   for (int i = 0; i < 100000; ++i) {
     const int x = (i * 7919) % 100003;
     text += fmt::format("{},{}{}", i % 2, x, i % 5 == 0 ? "\r\n" : "\n");
-    expected.push_back(static_cast<float>(x));
+    expected.push_back(x);
   }
   ASSERT_GT(text.size(), std::size_t{600000});
   EXPECT_TRUE(table_of(text).value == expected);

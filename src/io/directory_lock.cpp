@@ -68,4 +68,12 @@ std::shared_ptr<const DirectoryLock> lock_directory(const std::filesystem::path&
   return lock;
 }
 
+void require_no_run(const std::filesystem::path& directory) {
+  for (const char* name : {"checkpoint.safetensors", "model.safetensors", "compact.safetensors",
+                           "lottery.json", "growth.json", "sweep.json", "sweep.csv"})
+    if (std::filesystem::exists(directory / name))
+      fail("{}: holds a run already ({}); resume that one, or choose another directory", directory.string(),
+           name);
+}
+
 }  // namespace filigree::internal

@@ -13,4 +13,8 @@ class DirectoryLock;
 // holds it. A file system without locks gives none.
 std::shared_ptr<const DirectoryLock> lock_directory(const std::filesystem::path& directory);
 
+// Throws Error if a run of any kind was begun in the directory, or a model lies there: nothing of either is
+// ever written over. To be asked while the lock is held.
+void require_no_run(const std::filesystem::path& directory);
+
 }  // namespace filigree::internal

@@ -61,6 +61,8 @@ class Builder final : public nlohmann::json_sax<Json> {
 
  private:
   JsonValue& put(JsonValue::Kind kind) {
+    constexpr std::size_t kMostValues = 1'000'000;  // about 200 bytes each
+    if (++values_ > kMostValues) fail("{} holds more than {} values", place_, kMostValues);
     JsonValue* made = &root_;
     if (!open_.empty() && open_.back()->is(JsonValue::Kind::array))
       made = &open_.back()->items.emplace_back();
@@ -80,6 +82,7 @@ class Builder final : public nlohmann::json_sax<Json> {
   JsonValue root_;
   std::vector<JsonValue*> open_;
   std::string key_;
+  std::size_t values_ = 0;
 };
 
 }  // namespace

@@ -26,9 +26,9 @@ struct JsonValue {
   const JsonValue* find(const std::string& member) const;  // null if there is none
 };
 
-// Throws Error that begins with `place`: JSON that is not valid, nested deeper than `deepest`, with a name
-// twice, or with a number that no double can hold. "file: the header is not valid JSON at its byte 7" for
-// place "file: the header".
+// Throws Error that begins with `place`: JSON that is not valid, nested deeper than `deepest`, of more than a
+// million values, with a name twice, or with a number that no double can hold. "file: the header is not valid
+// JSON at its byte 7" for place "file: the header".
 JsonValue parse_json(std::string_view text, const std::string& place, int deepest);
 
 // As they stand in JSON. A text that is not UTF-8 is std::invalid_argument, or mended if `mend`.

@@ -69,7 +69,7 @@ float parse_feature(std::string_view text, const NumberPlace& place) {
     if (std::abs(*wide) > 1) {
       fail("{}:{}: {}{} does not fit a float", place.file, place.line, in_quotes(text), where(place));
     }
-    return static_cast<float>(*wide);  // too small: as good as zero
+    return *wide;  // too small: as good as zero
   }
   if (!std::isfinite(value)) fail("{}:{}: {}{}", place.file, place.line, text, where(place));
   return value;

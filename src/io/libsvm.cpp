@@ -94,7 +94,7 @@ LibsvmTable read_libsvm(Source source, const Observer& observer) {
         table.value.push_back(entry.value);
       }
       table.features = std::max(table.features, last);
-      table.row_begin.push_back(static_cast<Offset>(table.column.size()));
+      table.row_begin.push_back(table.column.size());
     }
   }
   if (table.labels.value.empty()) fail_empty(source.name());

@@ -229,7 +229,7 @@ std::vector<float> read_integers(Source& source, const Header& header) {
   const std::vector<T> whole = read_elements<T>(source, header);
   std::vector<float> floats(whole.size());
   for (std::size_t i = 0; i < whole.size(); ++i) {
-    floats[i] = static_cast<float>(whole[i]);
+    floats[i] = whole[i];
     // Compared as double: both sides are exact there, or beyond 2^53 the float is not.
     if (static_cast<double>(floats[i]) != static_cast<double>(whole[i]))
       fail("{}: element {} is {}, which no float32 can hold", source.name(), i, whole[i]);

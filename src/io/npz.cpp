@@ -104,7 +104,7 @@ class Archive {
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
     std::vector<std::byte> out;
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
-    stream.avail_in = static_cast<uInt>(packed.size());
+    stream.avail_in = packed.size();
     int status = Z_OK;
     while (status == Z_OK && out.size() <= entry.size) {
       const std::size_t before = out.size();
@@ -115,7 +115,7 @@ class Archive {
         throw;
       }
       stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
-      stream.avail_out = static_cast<uInt>(out.size() - before);
+      stream.avail_out = out.size() - before;
       status = inflate(&stream, Z_NO_FLUSH);
       out.resize(out.size() - stream.avail_out);
     }

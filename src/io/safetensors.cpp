@@ -168,7 +168,7 @@ const TensorFile::Tensor& TensorFile::checked(const std::string& tensor, DType d
   return found;
 }
 
-TensorFile read_safetensors(Source source) {
+TensorFile read_safetensors(Source source, const std::function<void(const TensorFile&)>& check) {
   const std::string& file = source.name();
   const std::optional<std::uint64_t> size = source.size();
   if (!size) fail("{}: compressed or not a regular file; safetensors are read from plain files only", file);
@@ -177,8 +177,8 @@ TensorFile read_safetensors(Source source) {
   source.read_exactly(std::as_writable_bytes(std::span(&header_bytes, 1)), "the header length");
   const std::uint64_t behind = *size - sizeof header_bytes;
   if (header_bytes > kMaxHeader || header_bytes > behind) {
-    fail("{}: not a safetensors file: its first 8 bytes announce a header of {} bytes, but {}", file,
-         header_bytes,
+    fail("{}: not a safetensors file (its first 8 bytes would be the length of a header: {} bytes, but {})",
+         file, header_bytes,
          header_bytes > behind ? fmt::format("only {} follow", behind)
                                : fmt::format("at most {} are read", kMaxHeader));
   }
@@ -205,6 +205,7 @@ TensorFile read_safetensors(Source source) {
     }
   }
   check_cover(placements, file, data_bytes);
+  if (check) check(result);  // before the arrays, which may be large
   for (Placement& placement : placements) {
     TensorFile::Tensor tensor = {placement.dtype, std::move(placement.shape),
                                  Buffer<std::byte>(placement.end - placement.begin)};

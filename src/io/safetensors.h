@@ -86,7 +86,7 @@ class TensorFile {
   void release(const std::string& tensor) { tensors_.erase(tensor); }
 
  private:
-  friend TensorFile read_safetensors(Source source);
+  friend TensorFile read_safetensors(Source source, const std::function<void(const TensorFile&)>& check);
 
   const Tensor& checked(const std::string& tensor, DType dtype, const Shape* shape) const;
 
@@ -103,7 +103,8 @@ class TensorFile {
 // Reads every tensor straight into its Buffer. The file must be plain: its size is checked before anything
 // is allocated.
 TensorFile read_safetensors(const std::filesystem::path& path);
-TensorFile read_safetensors(Source source);
+// `check` sees the file with its metadata, and throws if it is none to read on.
+TensorFile read_safetensors(Source source, const std::function<void(const TensorFile&)>& check = {});
 
 // Tensors sorted by name, the header padded to 8 bytes, the file atomic.
 void write_safetensors(Target target, const Metadata& metadata,

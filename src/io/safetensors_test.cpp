@@ -107,11 +107,12 @@ TEST(Safetensors, AccessNamesFileAndTensor) {
 TEST(Safetensors, RefusesALyingHeaderLength) {
   EXPECT_EQ(refusal("abc"), "file: 3 bytes are too few for a safetensors file");
   EXPECT_EQ(refusal(std::string(8, '\xff') + "{}"),
-            "file: not a safetensors file: its first 8 bytes announce a header of 18446744073709551615 "
-            "bytes, but only 2 follow");
+            "file: not a safetensors file (its first 8 bytes would be the length of a header: "
+            "18446744073709551615 bytes, but only 2 follow)");
   EXPECT_EQ(
       refusal("\x03\0\0\0\0\0\0\0{}"s),
-      "file: not a safetensors file: its first 8 bytes announce a header of 3 bytes, but only 2 follow");
+      "file: not a safetensors file (its first 8 bytes would be the length of a header: 3 bytes, but only 2 "
+      "follow)");
 }
 
 TEST(Safetensors, RefusesHeadersThatAreNoJsonObject) {
@@ -122,6 +123,9 @@ TEST(Safetensors, RefusesHeadersThatAreNoJsonObject) {
   EXPECT_EQ(refusal(file_of("{\"a\":1e999}")), "file: the header holds a number that no double can");
   EXPECT_EQ(refusal(file_of("[]")), "file: the header is not a JSON object");
   EXPECT_EQ(refusal(file_of(std::string(100000, '['))), "file: the header is nested too deeply");
+  std::string many = "{\"a\":[0";
+  for (int i = 0; i < 1'000'000; ++i) many += ",0";
+  EXPECT_EQ(refusal(file_of(many + "]}")), "file: the header holds more than 1000000 values");
 }
 
 TEST(Safetensors, RefusesNamesGivenTwice) {

@@ -142,7 +142,7 @@ class GzipDecoder final : public Decoder {
       }
       const std::size_t room = std::min<std::size_t>(out.size() - filled, std::numeric_limits<uInt>::max());
       stream_.next_out = reinterpret_cast<Bytef*>(out.data() + filled);
-      stream_.avail_out = static_cast<uInt>(room);
+      stream_.avail_out = room;
       const int status = inflate(&stream_, Z_NO_FLUSH);
       filled += room - stream_.avail_out;
       if (status == Z_STREAM_END) {
@@ -163,7 +163,7 @@ class GzipDecoder final : public Decoder {
     const std::size_t got = at_end_ ? 0 : input_.read(chunk_);
     at_end_ = got < chunk_.size();
     stream_.next_in = reinterpret_cast<Bytef*>(chunk_.data());
-    stream_.avail_in = static_cast<uInt>(got);
+    stream_.avail_in = got;
   }
   Input& input_;
   const std::string& name_;

@@ -49,7 +49,7 @@ inline std::filesystem::path put_file(const std::filesystem::path& path, std::st
 
 inline std::string file_content(const std::filesystem::path& path) {
   std::string content(std::filesystem::file_size(path), '\0');
-  std::ifstream(path, std::ios::binary).read(content.data(), static_cast<std::streamsize>(content.size()));
+  std::ifstream(path, std::ios::binary).read(content.data(), content.size());
   return content;
 }
 

@@ -32,7 +32,7 @@ float parse_value(std::string_view text, std::string_view what, const std::strin
     if (std::from_chars(text.data(), end, wide).ec != std::errc() || std::abs(wide) > 1) {
       fail("{}:{}: {} {} does not fit a float", name, line, what, in_quotes(text));
     }
-    value = static_cast<float>(wide);
+    value = wide;
   }
   if (!std::isfinite(value)) fail("{}:{}: {} {} is not finite", name, line, what, in_quotes(text));
   return value;

@@ -163,17 +163,17 @@ Offset scan_entries(Source& source, const EntryFormat& format, Take&& take) {
         const char* const tail = at;
         if (*at == '\t' && scan_number(++at, second_max, second) && *at == '\t' &&
             scan_value(++at, end, value)) {
-          repeated.remember({tail, static_cast<std::size_t>(at - tail)}, second, value);
+          repeated.remember(std::string_view(tail, at - tail), second, value);
           cursor = at;
           ++lines;
           take(first, second, value);
           continue;
         }
       }
-      const std::string_view line = first_line({cursor, static_cast<std::size_t>(end - cursor)});
+      const std::string_view line = first_line(std::string_view(cursor, end - cursor));
       cursor += line.size();
       if (is_blank(line)) {
-        expect_blank_rest(blocks, {cursor, static_cast<std::size_t>(end - cursor)}, source.name(), lines + 1);
+        expect_blank_rest(blocks, std::string_view(cursor, end - cursor), source.name(), lines + 1);
         break;
       }
       const Entry entry = parse_entry(line, format, source.name(), ++lines);

@@ -50,7 +50,7 @@ void CountBits(const std::uint32_t* HWY_RESTRICT bits, const InputGroups& groups
   const std::size_t inputs = groups.begin.size() - 1;
   const std::uint16_t* HWY_RESTRICT column = groups.column.data();
   for (std::size_t n = 0; n < inputs; ++n) {
-    float* HWY_RESTRICT out = x + n * static_cast<std::size_t>(kPanelRows);
+    float* HWY_RESTRICT out = x + n * kPanelRows;
     std::uint32_t i = groups.begin[n];
     const std::uint32_t end = groups.begin[n + 1];
     bool first = true;
@@ -61,7 +61,7 @@ void CountBits(const std::uint32_t* HWY_RESTRICT bits, const InputGroups& groups
         planes.add_four_columns(bits[column[i]], bits[column[i + 1]], bits[column[i + 2]],
                                 bits[column[i + 3]]);
       for (; i < stop; ++i) planes.add_one_column(bits[column[i]]);
-      for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += lanes) {
+      for (std::size_t r = 0; r < kPanelRows; r += lanes) {
         // Bit r + lane of each plane, as 0 or the plane's weight.
         const auto place = hn::Shl(hn::Set(du, std::uint32_t{1} << r), hn::Iota(du, 0));
         const auto plane = [&](std::uint32_t plane_bits, std::uint32_t weight) {

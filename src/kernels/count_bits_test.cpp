@@ -30,7 +30,7 @@ TEST(CountBits, AgreesWithTheReferenceForAnyGroups) {
           column.push_back(static_cast<std::uint16_t>(random.below(columns)));
         begin.push_back(static_cast<std::uint32_t>(column.size()));
       }
-      Buffer<float> found(inputs * static_cast<std::size_t>(kPanelRows) + 1), expected(found.size());
+      Buffer<float> found(inputs * kPanelRows + 1), expected(found.size());
       count_bits(bits.data(), {begin, column}, found.data());
       count_bits_reference(bits.data(), {begin, column}, expected.data());
       for (std::size_t i = 0; i + 1 < found.size(); ++i) RC_ASSERT(found[i] == expected[i]);
@@ -43,7 +43,7 @@ TEST(CountBits, CountsByHand) {
   const std::vector<std::uint32_t> begin{0, 2, 2, 3};
   const std::vector<std::uint16_t> column{0, 1, 1};
   for_each_target([&] {
-    Buffer<float> x(3 * static_cast<std::size_t>(kPanelRows));
+    Buffer<float> x(3 * kPanelRows);
     count_bits(bits.data(), {begin, column}, x.data());
     EXPECT_EQ(x[0], 2.0f);
     EXPECT_EQ(x[1], 0.0f);

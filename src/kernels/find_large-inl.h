@@ -32,7 +32,7 @@ std::size_t FindLarge(const float* HWY_RESTRICT values, std::size_t count, float
                                place + found);
   }
   for (; i < count; ++i)
-    if (std::fabs(values[i]) >= bound) place[found++] = static_cast<std::uint32_t>(i);
+    if (std::fabs(values[i]) >= bound) place[found++] = i;
   return found;
 }
 

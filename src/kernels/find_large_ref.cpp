@@ -9,7 +9,7 @@ namespace filigree::internal {
 std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* place) {
   std::size_t found = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (std::fabs(values[i]) >= bound) place[found++] = static_cast<std::uint32_t>(i);
+    if (std::fabs(values[i]) >= bound) place[found++] = i;
   return found;
 }
 

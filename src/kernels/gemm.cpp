@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <dnnl.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 
@@ -17,7 +18,19 @@ struct OneDnn {
   void (*set_threads)(int) = nullptr;
 };
 
+// oneDNN and the compiler in it end the process where memory runs out while they start: 150 MB were not
+// enough for one thread and 784 inputs.
+void require_address_space() {
+  constexpr std::size_t kWanted = std::size_t{384} << 20;
+  void* const space = mmap(nullptr, kWanted, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (space == MAP_FAILED)
+    fail("dense products take {} MiB of address space, more than this process may have (ulimit -v)",
+         kWanted >> 20);
+  munmap(space, kWanted);
+}
+
 OneDnn load_onednn() {
+  require_address_space();
   void* const library = dlopen(FILIGREE_DNNL, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) fail("dense products need oneDNN: {}; on Debian, install libdnnl2", dlerror());
   OneDnn found;

@@ -24,7 +24,7 @@ std::vector<float> stored(long rows, long cols, long gap, std::uint64_t seed) {
   std::vector<float> m(rows * (cols + gap), kNan);
   Random random(seed);
   for (long r = 0; r < rows; ++r)
-    for (long c = 0; c < cols; ++c) m[r * (cols + gap) + c] = static_cast<float>(random.uniform(-2, 2));
+    for (long c = 0; c < cols; ++c) m[r * (cols + gap) + c] = random.uniform(-2, 2);
   return m;
 }
 

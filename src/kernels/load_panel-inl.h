@@ -25,13 +25,15 @@ struct Steps {
   const float* scale;
   std::size_t mean_step, scale_step;
   const Index* places;  // null: where they are
+  bool scales;
 
   Steps(const InputScaling& scaling, Places to)
       : mean(scaling.mean.empty() ? &kZero : scaling.mean.data()),
         scale(scaling.scale.empty() ? &kOne : scaling.scale.data()),
         mean_step(scaling.mean.size() > 1 ? 1 : 0),
         scale_step(scaling.scale.size() > 1 ? 1 : 0),
-        places(to.empty() ? nullptr : to.data()) {}
+        places(to.empty() ? nullptr : to.data()),
+        scales(!scaling.none()) {}
   // The neuron that a feature goes to, or a negative number.
   HWY_INLINE std::ptrdiff_t place(std::size_t feature) const {
     return places == nullptr ? static_cast<std::ptrdiff_t>(feature) : std::ptrdiff_t{places[feature]};
@@ -67,7 +69,7 @@ void load_plainly(const T* const* row, std::size_t rows, std::size_t features, c
     const std::ptrdiff_t neuron = steps.place(n);
     if (neuron < 0) continue;
     float* HWY_RESTRICT to = x + static_cast<std::size_t>(neuron) * stride;
-    for (std::size_t b = 0; b < rows; ++b) to[b] = steps.apply(static_cast<float>(row[b][n]), n);
+    for (std::size_t b = 0; b < rows; ++b) to[b] = steps.apply(row[b][n], n);
   }
 }
 
@@ -137,47 +139,88 @@ HWY_INLINE void load_block(const std::uint8_t* const* row, std::size_t feature, 
   }
 }
 
-// 16 rows × 16 features of floats, in 4 × 4 blocks: wider ones cross 128-bit lanes, and the memory these rows
-// come from is slower than this either way.
-template <std::size_t kRows>
-HWY_INLINE void load_block(const float* const* row, std::size_t feature, const Steps& steps,
-                           std::size_t stride, float* HWY_RESTRICT x) {
-  const hn::FixedTag<float, 4> d;
-  const hn::FixedTag<double, 2> d2;
-  const auto low = [&](auto a, auto b) HWY_ATTR {
+// As many rows as features, a square that one vector's lanes are the side of: rows and columns are exchanged
+// within 128-bit blocks, then the blocks. Eight rows at most: those of 1,024 features lie 4 KiB apart, where
+// the first cache has room for eight lines.
+#if HWY_HAVE_SCALABLE
+constexpr std::size_t kSquare = 4;
+#else
+constexpr std::size_t kSquare = hn::MaxLanes(hn::CappedTag<float, 8>());
+#endif
+
+HWY_INLINE void load_square(const float* const* row, std::size_t feature, const Steps& steps,
+                            std::size_t stride, float* HWY_RESTRICT x) {
+  constexpr std::size_t kGroups = kSquare / 4;  // of four rows; a vector has as many blocks
+  const hn::FixedTag<float, kSquare> d;
+  const hn::FixedTag<double, kSquare / 2> d2;
+  using Floats = hn::Vec<decltype(d)>;
+  const auto low = [&](Floats a, Floats b) HWY_ATTR {
     return hn::BitCast(d, hn::InterleaveLower(d2, hn::BitCast(d2, a), hn::BitCast(d2, b)));
   };
-  const auto high = [&](auto a, auto b) HWY_ATTR {
+  const auto high = [&](Floats a, Floats b) HWY_ATTR {
     return hn::BitCast(d, hn::InterleaveUpper(d2, hn::BitCast(d2, a), hn::BitCast(d2, b)));
   };
-  for (std::size_t b = 0; b < kRows; b += 4) {
-    for (std::size_t n = feature; n < feature + kBlock; n += 4) {
-      const auto r0 = hn::LoadU(d, row[b] + n), r1 = hn::LoadU(d, row[b + 1] + n);
-      const auto r2 = hn::LoadU(d, row[b + 2] + n), r3 = hn::LoadU(d, row[b + 3] + n);
-      const auto low01 = hn::InterleaveLower(d, r0, r1), low23 = hn::InterleaveLower(d, r2, r3);
-      const auto high01 = hn::InterleaveUpper(d, r0, r1), high23 = hn::InterleaveUpper(d, r2, r3);
-      const auto store = [&](auto v, std::size_t i) HWY_ATTR {
-        const std::ptrdiff_t neuron = steps.place(n + i);
-        if (neuron >= 0)
-          hn::Store(steps.apply(d, v, n + i), d, x + static_cast<std::size_t>(neuron) * stride + b);
-      };
-      store(low(low01, low23), 0);
-      store(high(low01, low23), 1);
-      store(low(high01, high23), 2);
-      store(high(high01, high23), 3);
+  Floats v[4][kGroups];  // of feature 4 k + i: block k of v[i][g], for the rows of group g
+  HWY_UNROLL(4)
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    const float* const* const own = row + 4 * g;
+    const auto r0 = hn::LoadU(d, own[0] + feature), r1 = hn::LoadU(d, own[1] + feature);
+    const auto r2 = hn::LoadU(d, own[2] + feature), r3 = hn::LoadU(d, own[3] + feature);
+    const auto low01 = hn::InterleaveLower(d, r0, r1), low23 = hn::InterleaveLower(d, r2, r3);
+    const auto high01 = hn::InterleaveUpper(d, r0, r1), high23 = hn::InterleaveUpper(d, r2, r3);
+    v[0][g] = low(low01, low23);
+    v[1][g] = high(low01, low23);
+    v[2][g] = low(high01, high23);
+    v[3][g] = high(high01, high23);
+  }
+  const auto store = [&](Floats values, std::size_t n) HWY_ATTR {
+    const std::ptrdiff_t neuron = steps.place(n);
+    if (neuron < 0) return;
+    if (steps.scales) values = steps.apply(d, values, n);
+    hn::StoreU(values, d, x + static_cast<std::size_t>(neuron) * stride);
+  };
+  HWY_UNROLL(4)
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::size_t n = feature + i;
+    if constexpr (kGroups == 1) {
+      store(v[i][0], n);
+    } else {
+      store(hn::ConcatLowerLower(d, v[i][1], v[i][0]), n);
+      store(hn::ConcatUpperUpper(d, v[i][1], v[i][0]), n + 4);
     }
   }
 }
 
 // All features of kRows rows. Blocks that reach beyond the last feature go over a few that are done once
 // more.
-template <std::size_t kRows, typename T>
-HWY_INLINE void load_rows(const T* const* row, std::size_t features, const Steps& steps, std::size_t stride,
-                          float* HWY_RESTRICT x) {
+template <std::size_t kRows>
+HWY_INLINE void load_rows(const std::uint8_t* const* row, std::size_t features, const Steps& steps,
+                          std::size_t stride, float* HWY_RESTRICT x) {
   for (std::size_t n = 0; n < features; n += kBlock) {
     fetch_ahead<kRows>(row, n, features);
     const std::size_t first = std::min(n, features - kBlock);
     if (steps.any(first)) load_block<kRows>(row, first, steps, stride, x);
+  }
+}
+
+// The same in strips of features, whose part of x (16 KiB for 32 rows) stays in the first cache while a few
+// rows after the other are put there.
+template <std::size_t kRows>
+HWY_INLINE void load_rows(const float* const* row, std::size_t features, const Steps& steps,
+                          std::size_t stride, float* HWY_RESTRICT x) {
+  constexpr std::size_t kStrip = 8 * kBlock;
+  for (std::size_t strip = 0; strip < features; strip += kStrip) {
+    const std::size_t end = std::min(features, strip + kStrip);
+    for (std::size_t b = 0; b < kRows; b += kSquare) {
+      for (std::size_t n = strip; n < end; n += kBlock) {
+        fetch_ahead<kSquare>(row + b, n, features);
+        const std::size_t first = std::min(n, features - kBlock);
+        if (!steps.any(first)) continue;
+        HWY_UNROLL(4)
+        for (std::size_t i = 0; i < kBlock; i += kSquare)
+          load_square(row + b, first + i, steps, stride, x + b);
+      }
+    }
   }
 }
 

@@ -245,7 +245,7 @@ HWY_INLINE void add_gradients_by_row(const Pattern& w, const float* HWY_RESTRICT
   const Tag d;
   constexpr std::size_t kLanes = hn::MaxLanes(Tag());
   constexpr std::size_t kVectors = kRows / kLanes;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(w.rows); ++r) {
+  for (Index r = 0; r < w.rows; ++r) {
     Vec own[kVectors];
     for (std::size_t i = 0; i < kVectors; ++i) own[i] = hn::Load(d, y + r * kRows + i * kLanes);
     const std::size_t end = w.row_begin[r + 1];

@@ -9,7 +9,7 @@ namespace {
 // Calls visit(row, column, entry) for every connection.
 template <typename Visit>
 void for_each_connection(const Pattern& w, const Visit& visit) {
-  for (std::size_t r = 0; r < static_cast<std::size_t>(w.rows); ++r)
+  for (Index r = 0; r < w.rows; ++r)
     for (std::size_t e = w.row_begin[r]; e < w.row_begin[r + 1]; ++e) visit(r, w.column[e], e);
 }
 
@@ -28,7 +28,7 @@ void multiply_panel_reference(const Pattern& w, std::span<const float> value, st
       const std::size_t at = r * panel_rows + b;
       const bool off =
           (epilogue.relu && sum[r] < 0) || (epilogue.gate != nullptr && !(epilogue.gate[at] > 0));
-      y[at] = static_cast<float>(off ? 0 : sum[r]);
+      y[at] = off ? 0 : sum[r];
     }
   }
 }
@@ -38,7 +38,7 @@ void gradient_panel_reference(const Pattern& w, const float* y, const float* x, 
   for_each_connection(w, [&](std::size_t r, std::size_t c, std::size_t e) {
     double sum = gradient[e];
     for (std::size_t b = 0; b < panel_rows; ++b) sum += double{y[r * panel_rows + b]} * x[c * panel_rows + b];
-    gradient[e] = static_cast<float>(sum);
+    gradient[e] = sum;
   });
 }
 
@@ -53,7 +53,7 @@ void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> s
   for (std::size_t r = 0; r < rows; ++r) {
     double total = sum[r];
     for (std::size_t b = 0; b < panel_rows; ++b) total += y[r * panel_rows + b];
-    sum[r] = static_cast<float>(total);
+    sum[r] = total;
   }
 }
 

@@ -57,7 +57,7 @@ Weights ragged(std::uint64_t seed) {
     std::vector<Index> chosen(columns.begin(), columns.begin() + r * 7 % 41);
     std::ranges::sort(chosen);
     m.column.insert(m.column.end(), chosen.begin(), chosen.end());
-    for (std::size_t e = 0; e < chosen.size(); ++e) m.value.push_back(static_cast<float>(random.normal()));
+    for (std::size_t e = 0; e < chosen.size(); ++e) m.value.push_back(random.normal());
     m.row_begin.push_back(m.nnz());
   }
   return from_csr(m);
@@ -95,7 +95,7 @@ TEST(MultiplyPanel, MultipliesByHand) {
   const Weights w = from_csr({3, 3, {0, 2, 2, 3}, {0, 2, 1}, {1, 2, -3}});
   Dense x(panel_size(3));
   for (std::size_t b = 0; b < kLanes; ++b) {
-    x[b] = static_cast<float>(b);
+    x[b] = b;
     x[kLanes + b] = 1;
     x[2 * kLanes + b] = 10;
   }
@@ -159,7 +159,7 @@ TEST(MultiplyPanel, ReachesTheHighestColumn) {
   Dense x(panel_size(kMaxPatternColumns), 0.0f);
   for (std::size_t b = 0; b < kLanes; ++b) {
     x[b] = 1;
-    x[x.size() - kLanes + b] = static_cast<float>(b);
+    x[x.size() - kLanes + b] = b;
   }
   for_each_target([&] {
     const Dense y = product(multiply_panel, w, {}, {}, x);

@@ -38,7 +38,7 @@ std::vector<float> panel_row(const CsrMatrix& w, const std::vector<float>& x, co
   PanelRange range;
   spmm_panel(pack(w.view()), epilogue, in.data(), out.data(), range);
   std::vector<float> y;
-  for (std::size_t o = 0; o < static_cast<std::size_t>(w.rows); ++o) y.push_back(out[o * kLanes]);
+  for (Index o = 0; o < w.rows; ++o) y.push_back(out[o * kLanes]);
   return y;
 }
 
@@ -75,7 +75,7 @@ TEST(RowPass, TakesLayersWhereSomeInputsAreReadByAllAndOthersByNone) {
   for (Index r = 0; r < w.rows; ++r) {
     for (const Index c : {1, 4, 8}) {
       w.column.push_back(c);
-      w.value.push_back(static_cast<float>(random.normal()));
+      w.value.push_back(random.normal());
     }
     w.row_begin.push_back(w.nnz());
   }

@@ -12,7 +12,7 @@ void sddmm_reference(const CsrView& pattern, std::span<const float> a, std::span
       for (std::size_t i = 0; i < batch; ++i) {
         sum += double{a[r * batch + i]} * b[pattern.column[e] * batch + i];
       }
-      value[e] = static_cast<float>(sum);
+      value[e] = sum;
     }
   }
 }

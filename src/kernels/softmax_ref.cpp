@@ -14,9 +14,9 @@ void softmax_reference(std::size_t classes, std::size_t stride, const float* y, 
     for (std::size_t c = 1; c < classes; ++c) highest[b] = std::max(highest[b], y[c * stride + b]);
     double sum = 0;
     for (std::size_t c = 0; c < classes; ++c) sum += std::exp(double{y[c * stride + b]} - highest[b]);
-    log_sum[b] = static_cast<float>(highest[b] + std::log(sum));
+    log_sum[b] = highest[b] + std::log(sum);
     for (std::size_t c = 0; c < classes; ++c)
-      share[c * stride + b] = static_cast<float>(std::exp(double{y[c * stride + b]} - highest[b]) / sum);
+      share[c * stride + b] = std::exp(double{y[c * stride + b]} - highest[b]) / sum;
   }
 }
 

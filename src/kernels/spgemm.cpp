@@ -109,7 +109,7 @@ void fill_row(const CsrView& a, const CsrView& b, Index i, RowSums& sums, CsrMat
   sums.met.take([&](std::size_t first, std::uint64_t bits) {
     for (; bits != 0; bits &= bits - 1, ++at) {
       const std::size_t j = first + std::countr_zero(bits);
-      c.column[at] = static_cast<Index>(j);
+      c.column[at] = j;
       c.value[at] = std::exchange(sums.sum[j], 0.0f);
     }
   });

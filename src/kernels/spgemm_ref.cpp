@@ -20,7 +20,7 @@ CsrMatrix spgemm_reference(const CsrView& a, const CsrView& b) {
     }
     for (const auto& [j, sum] : sums) {
       c.column.push_back(j);
-      c.value.push_back(static_cast<float>(sum));
+      c.value.push_back(sum);
     }
     c.row_begin.push_back(c.nnz());
   }

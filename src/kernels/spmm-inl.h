@@ -43,6 +43,7 @@ constexpr bool kFewRegisters = false;
 
 // Two vectors of a panel's row: one strip. With four outputs under way that is eight independent chains of
 // additions, which covers the latency of two units (4 cycles each), in 8 of the 16 registers AVX2 has.
+template <int kVectors>
 struct Strip {
   Vec v0, v1;
 
@@ -54,11 +55,33 @@ struct Strip {
     hn::Store(v0, d, p);
     hn::Store(v1, d, p + hn::Lanes(d));
   }
+  HWY_INLINE void add(Strip in) {
+    v0 = hn::Add(v0, in.v0);
+    v1 = hn::Add(v1, in.v1);
+  }
+  HWY_INLINE void add(Vec weight, Strip in) {
+    v0 = hn::MulAdd(weight, in.v0, v0);
+    v1 = hn::MulAdd(weight, in.v1, v1);
+  }
+};
+
+// One vector: half of a panel, where vectors are as long as that.
+template <>
+struct Strip<1> {
+  Vec v0;
+
+  static HWY_INLINE Strip set(Tag d, float x) { return {hn::Set(d, x)}; }
+  static HWY_INLINE Strip load(Tag d, const float* HWY_RESTRICT p) { return {hn::Load(d, p)}; }
+  HWY_INLINE void store(Tag d, float* HWY_RESTRICT p) const { hn::Store(v0, d, p); }
+  HWY_INLINE void add(Strip in) { v0 = hn::Add(v0, in.v0); }
+  HWY_INLINE void add(Vec weight, Strip in) { v0 = hn::MulAdd(weight, in.v0, v0); }
 };
 
 // Everything a tile's inner loops need, so that they are called with few arguments.
-template <bool kUniform, bool kRelu>
+template <bool kUniform, bool kRelu, int kVectors>
 struct TileLoop {
+  using Rows = Strip<kVectors>;
+
   const float* HWY_RESTRICT bias;  // may be null
   Vec scale, cap, zero;            // scale holds the common value of a uniform matrix as well
   const float* HWY_RESTRICT x;     // at the tile's first input and the strip's first row
@@ -67,27 +90,21 @@ struct TileLoop {
   const std::uint16_t* input;
   const float* value;
   bool first, last;  // tile of the matrix
-  Strip highest, lowest, odd;
+  Rows highest, lowest, odd;
 
-  static HWY_INLINE std::size_t place(std::size_t neuron) {
-    return neuron * static_cast<std::size_t>(kPanelRows);
-  }
+  static HWY_INLINE std::size_t place(std::size_t neuron) { return neuron * kPanelRows; }
 
   // One connection: entry v of the values, the input's rows in `in`.
-  HWY_INLINE void connect(Tag d, Strip& sum, Strip in, std::size_t v) const {
-    if constexpr (kUniform) {
-      sum.v0 = hn::Add(sum.v0, in.v0);
-      sum.v1 = hn::Add(sum.v1, in.v1);
-    } else {
-      const Vec weight = hn::Set(d, value[v]);
-      sum.v0 = hn::MulAdd(weight, in.v0, sum.v0);
-      sum.v1 = hn::MulAdd(weight, in.v1, sum.v1);
-    }
+  HWY_INLINE void connect(Tag d, Rows& sum, Rows in, std::size_t v) const {
+    if constexpr (kUniform)
+      sum.add(in);
+    else
+      sum.add(hn::Set(d, value[v]), in);
   }
-  HWY_INLINE Strip rows_at(Tag d, std::size_t neuron) const { return Strip::load(d, x + place(neuron)); }
+  HWY_INLINE Rows rows_at(Tag d, std::size_t neuron) const { return Rows::load(d, x + place(neuron)); }
 
-  HWY_INLINE Strip begin(Tag d, std::size_t output_neuron) const {
-    return first ? Strip::set(d, 0.0f) : Strip::load(d, y + place(output_neuron));
+  HWY_INLINE Rows begin(Tag d, std::size_t output_neuron) const {
+    return first ? Rows::set(d, 0.0f) : Rows::load(d, y + place(output_neuron));
   }
 
   HWY_INLINE Vec finish(Vec sum, Vec shift, Vec& high, Vec& low, Vec& strange) const {
@@ -99,11 +116,11 @@ struct TileLoop {
     return kRelu ? capped_relu(v, zero, cap) : v;
   }
 
-  HWY_INLINE void end(Tag d, Strip sum, std::size_t output_neuron) {
+  HWY_INLINE void end(Tag d, Rows sum, std::size_t output_neuron) {
     if (last) {
       const Vec shift = bias == nullptr ? zero : hn::Set(d, bias[output_neuron]);
       sum.v0 = finish(sum.v0, shift, highest.v0, lowest.v0, odd.v0);
-      sum.v1 = finish(sum.v1, shift, highest.v1, lowest.v1, odd.v1);
+      if constexpr (kVectors == 2) sum.v1 = finish(sum.v1, shift, highest.v1, lowest.v1, odd.v1);
     }
     sum.store(d, y + place(output_neuron));
   }
@@ -117,7 +134,7 @@ struct TileLoop {
   // Four outputs at once, each with its own inputs.
   HWY_INLINE void own_group(Tag d, std::size_t n) {
     static_assert(kPackedGroup == 4);
-    Strip a = begin(d, output[0]), b = begin(d, output[1]), c = begin(d, output[2]), e = begin(d, output[3]);
+    Rows a = begin(d, output[0]), b = begin(d, output[1]), c = begin(d, output[2]), e = begin(d, output[3]);
     for (std::size_t i = 0; i < n; ++i) {
       // The four 16-bit inputs in one load: the load ports are what this loop waits for.
       const std::size_t v = 4 * i;
@@ -139,14 +156,14 @@ struct TileLoop {
   struct NoSums {};
   template <std::size_t kCount>
   struct Sums {
-    Strip first;
+    Rows first;
     std::conditional_t<(kCount > 1), Sums<(kCount > 1 ? kCount - 1 : 1)>, NoSums> rest;
 
     HWY_INLINE void begin(Tag d, const TileLoop& loop, const std::uint32_t* at) {
       first = loop.begin(d, *at);
       if constexpr (kCount > 1) rest.begin(d, loop, at + 1);
     }
-    HWY_INLINE void connect(Tag d, const TileLoop& loop, Strip in, std::size_t v) {
+    HWY_INLINE void connect(Tag d, const TileLoop& loop, Rows in, std::size_t v) {
       loop.connect(d, first, in, v);
       if constexpr (kCount > 1) rest.connect(d, loop, in, v + 1);
     }
@@ -180,7 +197,7 @@ struct TileLoop {
       shared_sums<kGroup, kGroup>(*this, n, 0);
     }
     if (last)
-      for (std::size_t k = 0; k < kGroup; ++k) end(d, Strip::load(d, y + place(output[k])), output[k]);
+      for (std::size_t k = 0; k < kGroup; ++k) end(d, Rows::load(d, y + place(output[k])), output[k]);
     advance(kGroup, n, kGroup * n);
   }
   template <std::size_t kGroup>
@@ -191,7 +208,7 @@ struct TileLoop {
   // The last one to three outputs of a run, stored one after the other but run side by side: a lone output
   // waits for each of its additions.
   HWY_INLINE void last_outputs(Tag d, std::size_t n, std::size_t count) {
-    Strip a = begin(d, output[0]), b = a, c = a;
+    Rows a = begin(d, output[0]), b = a, c = a;
     if (count > 1) b = begin(d, output[1]);
     if (count > 2) c = begin(d, output[2]);
     if (count == 3) {
@@ -243,25 +260,27 @@ struct TileLoop {
   }
 };
 
-template <bool kUniform, bool kRelu>
+template <bool kUniform, bool kRelu, int kVectors>
 void SpmmStrip(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY_RESTRICT x,
                float* HWY_RESTRICT y, float* HWY_RESTRICT highest, float* HWY_RESTRICT lowest) {
   const Tag d;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  TileLoop<kUniform, kRelu> loop{epilogue.bias.empty() ? nullptr : epilogue.bias.data(),
-                                 hn::Set(d, kUniform ? epilogue.scale * w.uniform : epilogue.scale),
-                                 hn::Set(d, epilogue.activation.cap),
-                                 hn::Zero(d),
-                                 x,
-                                 y,
-                                 w.output.data(),
-                                 w.input.data(),
-                                 w.value.data(),
-                                 false,
-                                 false,
-                                 Strip::set(d, -kInfinity),
-                                 Strip::set(d, kInfinity),
-                                 Strip::set(d, 0.0f)};
+  using Loop = TileLoop<kUniform, kRelu, kVectors>;
+  using Rows = typename Loop::Rows;
+  Loop loop{epilogue.bias.empty() ? nullptr : epilogue.bias.data(),
+            hn::Set(d, kUniform ? epilogue.scale * w.uniform : epilogue.scale),
+            hn::Set(d, epilogue.activation.cap),
+            hn::Zero(d),
+            x,
+            y,
+            w.output.data(),
+            w.input.data(),
+            w.value.data(),
+            false,
+            false,
+            Rows::set(d, -kInfinity),
+            Rows::set(d, kInfinity),
+            Rows::set(d, 0.0f)};
   const PackedMatrix::Run* run = w.runs.data();
   for (std::size_t t = 0; t < w.tiles.size(); ++t) {
     loop.x = x + loop.place(static_cast<std::size_t>(w.tiles[t].first_input));
@@ -270,21 +289,33 @@ void SpmmStrip(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY
     for (const auto* end = run + w.tiles[t].runs; run != end; ++run) loop.run(d, *run);
   }
   // odd is zero or NaN: adding it changes nothing or everything.
-  Strip{hn::Add(loop.highest.v0, loop.odd.v0), hn::Add(loop.highest.v1, loop.odd.v1)}.store(d, highest);
-  Strip{hn::Add(loop.lowest.v0, loop.odd.v0), hn::Add(loop.lowest.v1, loop.odd.v1)}.store(d, lowest);
+  loop.highest.add(loop.odd);
+  loop.lowest.add(loop.odd);
+  loop.highest.store(d, highest);
+  loop.lowest.store(d, lowest);
 }
 
-void SpmmPanel(const PackedMatrix& w, const Epilogue& epilogue, const float* HWY_RESTRICT x,
+template <int kVectors>
+void spmm_rows(const PackedMatrix& w, const Epilogue& epilogue, std::size_t rows, const float* HWY_RESTRICT x,
+               float* HWY_RESTRICT y, PanelRange& range) {
+  const bool relu = epilogue.activation.is(Activation::relu);
+  const auto strip = w.value.empty()
+                         ? (relu ? SpmmStrip<true, true, kVectors> : SpmmStrip<true, false, kVectors>)
+                         : (relu ? SpmmStrip<false, true, kVectors> : SpmmStrip<false, false, kVectors>);
+  for (std::size_t r = 0; r < rows; r += kVectors * hn::Lanes(Tag()))
+    strip(w, epilogue, x + r, y + r, range.highest + r, range.lowest + r);
+}
+
+void SpmmPanel(const PackedMatrix& w, const Epilogue& epilogue, std::size_t rows, const float* HWY_RESTRICT x,
                float* HWY_RESTRICT y, PanelRange& range) {
   // A panel of no neurons may be a null pointer, to which no offset may be added.
   HWY_ALIGN float none[kPanelRows];
   if (x == nullptr) x = none;
   if (y == nullptr) y = none;
-  const bool relu = epilogue.activation.is(Activation::relu);
-  const auto strip = w.value.empty() ? (relu ? SpmmStrip<true, true> : SpmmStrip<true, false>)
-                                     : (relu ? SpmmStrip<false, true> : SpmmStrip<false, false>);
-  for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += 2 * hn::Lanes(Tag()))
-    strip(w, epilogue, x + r, y + r, range.highest + r, range.lowest + r);
+  if constexpr (2 * hn::MaxLanes(Tag()) == kPanelRows) {
+    if (rows <= hn::Lanes(Tag())) return spmm_rows<1>(w, epilogue, rows, x, y, range);
+  }
+  spmm_rows<2>(w, epilogue, rows, x, y, range);
 }
 
 void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::uint32_t rows,
@@ -292,7 +323,7 @@ void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::u
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::uint32_t lane_bits = lanes >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << lanes) - 1;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += lanes) {
+  for (std::size_t r = 0; r < kPanelRows; r += lanes) {
     const std::uint32_t bits = (rows >> r) & lane_bits;
     if (bits == 0) continue;
     const auto count = static_cast<std::size_t>(std::popcount(bits));
@@ -301,7 +332,7 @@ void AppendPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::u
     const auto marked = hn::LoadMaskBits(d, mask_bytes);
     const auto written = hn::FirstN(d, count);
     for (std::size_t n = 0; n < neurons; ++n) {
-      const std::size_t row = n * static_cast<std::size_t>(kPanelRows);
+      const std::size_t row = n * kPanelRows;
       hn::BlendedStore(hn::Compress(hn::Load(d, from + row + r), marked), written, d, to + row + at);
     }
     at += count;
@@ -314,7 +345,7 @@ void AddPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::size
   const hn::RebindToSigned<Tag> d_index;
   const std::size_t lanes = hn::Lanes(d);
   const std::uint32_t lane_bits = lanes >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << lanes) - 1;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(kPanelRows); r += lanes) {
+  for (std::size_t r = 0; r < kPanelRows; r += lanes) {
     const std::uint32_t bits = (rows >> r) & lane_bits;
     if (bits == 0) continue;
     HWY_ALIGN std::int32_t place[kPanelRows] = {};  // of a marked lane: which of the appended rows it is
@@ -331,7 +362,7 @@ void AddPanelRows(const float* HWY_RESTRICT from, std::size_t neurons, std::size
     const auto indices = hn::IndicesFromVec(d, hn::Load(d_index, place));
     const auto factor = hn::Load(d, weights);
     for (std::size_t n = 0; n < neurons; ++n) {
-      const std::size_t row = n * static_cast<std::size_t>(kPanelRows);
+      const std::size_t row = n * kPanelRows;
       const auto own = hn::TableLookupLanes(hn::LoadU(d, from + row + at), indices);
       const auto before = hn::Load(d, to + row + r);
       hn::Store(hn::IfThenElse(marked, hn::MulAdd(factor, own, before), before), d, to + row + r);

@@ -13,9 +13,9 @@ HWY_EXPORT(SpmmPanel);
 HWY_EXPORT(AppendPanelRows);
 HWY_EXPORT(AddPanelRows);
 
-void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y,
-                PanelRange& range) {
-  HWY_DYNAMIC_DISPATCH(SpmmPanel)(w, epilogue, x, y, range);
+void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y, PanelRange& range,
+                std::size_t rows) {
+  HWY_DYNAMIC_DISPATCH(SpmmPanel)(w, epilogue, rows, x, y, range);
 }
 
 void append_panel_rows(const float* from, Index neurons, std::uint32_t rows, float* to, Index at) {

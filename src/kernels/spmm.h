@@ -29,8 +29,10 @@ struct PanelRange {
 };
 
 // One panel through one layer: x is cols × kPanelRows, y rows × kPanelRows, aligned to kAlignment, apart.
-// Each sum adds the products in the order of the columns, starting from zero, whatever the packing.
-void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y, PanelRange& range);
+// Each sum adds the products in the order of the columns, starting from zero, whatever the packing. Only the
+// first `rows` rows are sure to be computed, with the bits that they have in a whole panel.
+void spmm_panel(const PackedMatrix& w, const Epilogue& epilogue, const float* x, float* y, PanelRange& range,
+                std::size_t rows = kPanelRows);
 
 // Appends the marked rows of panel `from` to panel `to`, from its row `at` on: bit r of `rows` marks row r.
 // at + popcount(rows) <= kPanelRows.

@@ -12,7 +12,7 @@ void spmm_reference(const CsrView& w, std::span<const float> x, std::size_t batc
       double sum = 0;  // double: truth must be nearer than any float order
       for (std::size_t e = 0; e < columns.size(); ++e)
         sum += double{values[e]} * double{x[columns[e] * batch + b]};
-      y[r * batch + b] = static_cast<float>(sum);
+      y[r * batch + b] = sum;
     }
   }
 }

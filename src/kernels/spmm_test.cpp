@@ -64,7 +64,7 @@ CsrMatrix repeating(Index rows, Index cols, Index patterns, std::uint64_t seed) 
   for (Index r = 0; r < rows; ++r) {
     const auto columns = base.view().row_columns(random.below(patterns));
     m.column.insert(m.column.end(), columns.begin(), columns.end());
-    for (std::size_t e = 0; e < columns.size(); ++e) m.value.push_back(static_cast<float>(random.normal()));
+    for (std::size_t e = 0; e < columns.size(); ++e) m.value.push_back(random.normal());
     m.row_begin.push_back(m.nnz());
   }
   return m;
@@ -148,7 +148,7 @@ TEST(SpmmPanel, AppliesScaleBiasActivationAndTracksTheRange) {
   const CsrMatrix w{3, 2, {0, 1, 2, 2}, {0, 1}, {2, -3}};
   std::vector<float> x(2 * kLanes);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    x[lane] = static_cast<float>(lane);
+    x[lane] = lane;
     x[kLanes + lane] = 1;
   }
   const std::vector<float> bias{1, 10, -5};
@@ -164,6 +164,30 @@ TEST(SpmmPanel, AppliesScaleBiasActivationAndTracksTheRange) {
       EXPECT_EQ(range.lowest[lane], -5.0f);
     }
   });
+}
+
+TEST(SpmmPanel, GivesTheFirstRowsTheSameBitsAlone) {
+  for (const bool uniform : {false, true}) {
+    CsrMatrix w = repeating(70, 90, 9, 5);
+    if (uniform) std::ranges::fill(w.value, 0.25f);
+    const PackedMatrix packed = pack(w.view());
+    Random random(6);
+    Buffer<float> x(90 * kLanes), whole(70 * kLanes), part(70 * kLanes);
+    for (float& v : x) v = random.normal();
+    std::vector<float> bias(70);
+    for (float& b : bias) b = random.normal();
+    for (const Activation activation : {Activation::relu, Activation::identity})
+      for (const std::size_t rows : {1u, 8u, 16u, 17u, 32u})
+        for_each_target([&] {
+          PanelRange range, all;
+          spmm_panel(packed, {bias, activation}, x.data(), whole.data(), all);
+          std::ranges::fill(part, -7.0f);
+          spmm_panel(packed, {bias, activation}, x.data(), part.data(), range, rows);
+          for (std::size_t o = 0; o < 70; ++o)
+            for (std::size_t r = 0; r < rows; ++r) ASSERT_EQ(part[o * kLanes + r], whole[o * kLanes + r]);
+          for (std::size_t r = 0; r < rows; ++r) ASSERT_EQ(range.highest[r], all.highest[r]);
+        });
+  }
 }
 
 TEST(SpmmPanel, KeepsNanAndInfinity) {

@@ -12,7 +12,7 @@ void spmm_transposed_reference(const CscView& a, std::span<const float> x, std::
       for (Offset e = a.column_begin[c]; e < a.column_begin[c + 1]; ++e) {
         sum += double{a.value[e]} * x[a.row[e] * batch + b];
       }
-      y[c * batch + b] = static_cast<float>(sum);
+      y[c * batch + b] = sum;
     }
   }
 }

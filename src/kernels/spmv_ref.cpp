@@ -8,7 +8,7 @@ void spmv_reference(const CsrView& a, std::span<const float> x, std::span<float>
   for (Index r = 0; r < a.rows; ++r) {
     double sum = 0;
     for (Offset e = a.row_begin[r]; e < a.row_begin[r + 1]; ++e) sum += double{a.value[e]} * x[a.column[e]];
-    y[r] = static_cast<float>(sum);
+    y[r] = sum;
   }
 }
 

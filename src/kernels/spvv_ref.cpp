@@ -9,7 +9,7 @@ namespace filigree::internal {
 float spvv_reference(const SparseVectorView& a, std::span<const float> x) {
   double sum = 0;
   for (std::size_t e = 0; e < a.index.size(); ++e) sum += double{a.value[e]} * x[a.index[e]];
-  return static_cast<float>(sum);
+  return sum;
 }
 
 float spvv_reference(const SparseVectorView& a, const SparseVectorView& b) {
@@ -18,7 +18,7 @@ float spvv_reference(const SparseVectorView& a, const SparseVectorView& b) {
     const auto match = std::ranges::find(b.index, a.index[e]);
     if (match != b.index.end()) sum += double{a.value[e]} * b.value[match - b.index.begin()];
   }
-  return static_cast<float>(sum);
+  return sum;
 }
 
 }  // namespace filigree::internal

@@ -17,7 +17,7 @@ HWY_EXPORT(StorePanel);
 
 void store_panel(const float* panel, std::size_t rows, const OutputMap& map, float* to,
                  std::size_t row_stride) {
-  assert(rows <= static_cast<std::size_t>(kPanelRows) && row_stride >= map.output_of.size());
+  assert(rows <= kPanelRows && row_stride >= map.output_of.size());
   HWY_DYNAMIC_DISPATCH(StorePanel)(panel, rows, map, to, row_stride);
 }
 

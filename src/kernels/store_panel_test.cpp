@@ -44,7 +44,7 @@ TEST(StorePanel, GivesTheBitsOfTheReferenceForEveryShapeAndTouchesNothingElse) {
 TEST(StorePanel, IsRightByHand) {
   std::vector<float> panel(2 * kLanes);
   for (std::size_t b = 0; b < kLanes; ++b) {
-    panel[b] = static_cast<float>(b);
+    panel[b] = b;
     panel[kLanes + b] = 100 + static_cast<float>(b);
   }
   const std::vector<Index> output_of{1, -1, 0};

@@ -20,7 +20,7 @@ namespace filigree::internal {
 inline std::vector<float> random_dense(std::size_t size, std::uint64_t seed) {
   Random random(seed);
   std::vector<float> values(size);
-  for (float& value : values) value = static_cast<float>(random.uniform(-2.0, 2.0));
+  for (float& value : values) value = random.uniform(-2.0, 2.0);
   return values;
 }
 

@@ -47,7 +47,7 @@ LayerPointer RadixNet::layer(Index l) const {
 
   std::vector<Index> place(neurons);
   std::iota(place.begin(), place.end(), 0);
-  if (block > 0) Random(seed_, static_cast<std::uint64_t>(block)).shuffle(std::span(place));
+  if (block > 0) Random(seed_, block).shuffle(std::span(place));
 
   std::vector<Index> of_residue(neurons);  // 16 inputs of each residue, ascending
   std::vector<std::size_t> filled(residues, 0);

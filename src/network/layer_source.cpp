@@ -34,7 +34,7 @@ MemoryLayers::MemoryLayers(std::vector<Layer> layers, std::string description)
     : MemoryLayers(validated(std::move(layers), description), description) {}
 
 Index MemoryLayers::width(Index level) const {
-  return level == 0 ? layers_.front()->inputs() : layers_[static_cast<std::size_t>(level) - 1]->outputs();
+  return level == 0 ? layers_.front()->inputs() : layers_[level - 1]->outputs();
 }
 
 bool MemoryLayers::mixes() const {

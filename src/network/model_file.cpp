@@ -209,15 +209,18 @@ void check_nothing_else(const TensorFile& file, const std::vector<Layer>& layers
   std::set<std::string> tensors = {"input_of",   "output_of",   "output_constant",
                                    "input.mean", "input.scale", "class.label"};
   std::set<std::string> keys;
-  const auto add = [&](const std::string& prefix) {
+  const auto add = [&](const std::string& prefix, const ActivationFunction& activation) {
     for (const char* part : {"row_begin", "column", "value", "bias"}) tensors.insert(prefix + part);
-    for (const char* part : {"inputs", "activation", "cap", "slope", "active"}) keys.insert(prefix + part);
+    for (const char* part : {"inputs", "activation", "cap"}) keys.insert(prefix + part);
+    if (activation.has_slope()) keys.insert(prefix + "slope");
   };
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    add(fmt::format("layers.{}.", l));
-    if (layers[l].gate) add(fmt::format("gates.{}.", l));
+    add(fmt::format("layers.{}.", l), layers[l].activation);
+    if (!layers[l].gate) continue;
+    add(fmt::format("gates.{}.", l), Activation::identity);
+    keys.insert(fmt::format("gates.{}.active", l));
   }
-  for (const ExitHead& exit : exits) add(fmt::format("exits.{}.", exit.after));
+  for (const ExitHead& exit : exits) add(fmt::format("exits.{}.", exit.after), exit.layer.activation);
   for (const auto& entry : file.tensors())
     if (!tensors.contains(entry.first))
       fail("{}: tensor {} belongs to nothing that the metadata names", file.name(), in_quotes(entry.first));
@@ -279,7 +282,7 @@ std::optional<Loss> read_loss(const TensorFile& file) {
   const std::optional<Loss> loss = from_word<Loss>(text);
   if (!loss)
     fail("{}: metadata loss is {}; known are {}", file.name(), in_quotes(text),
-         fmt::join(Words<Loss>::words, ", "));
+         fmt::join(Words<Loss>::kWords, ", "));
   return loss;
 }
 
@@ -290,9 +293,14 @@ Network read_model(const std::filesystem::path& path) {
 }
 
 Network read_model(Source source) {
-  TensorFile file = read_safetensors(std::move(source));
-  if (!file.metadata().contains("format") || file.metadata("format") != kFormat)
-    fail("{}: not a filigree model (metadata format is not \"{}\")", file.name(), kFormat);
+  TensorFile file = read_safetensors(std::move(source), [](const TensorFile& header) {
+    if (header.metadata().contains("format") && header.metadata("format") == kFormat) return;
+    fail(
+        "{}: safetensors, but not a filigree model (metadata format is not \"{}\"); docs/FORMAT.md says how "
+        "to "
+        "write one from arrays",
+        header.name(), kFormat);
+  });
   const auto count = parse<std::uint32_t>(file, "layers");
   if (count == 0 || count > file.tensors().size())
     fail("{}: {} layers in {} tensors", file.name(), count, file.tensors().size());

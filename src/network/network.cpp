@@ -128,20 +128,48 @@ std::vector<ExitInfo> Network::exits() const {
   return infos;
 }
 
+namespace {
+
+// Of matrices and biases that live as long as `kept`.
+LayerView view_of(const CsrMatrix& w, std::span<const float> bias, ActivationFunction activation,
+                  std::shared_ptr<const void> kept) {
+  LayerView view;
+  view.inputs = w.cols;
+  view.outputs = w.rows;
+  view.row_begin = w.row_begin;
+  view.column = w.column;
+  view.value = w.value;
+  view.bias = bias;
+  view.activation = activation;
+  view.kept = std::move(kept);
+  return view;
+}
+
+}  // namespace
+
 LayerView Network::layer(Index l) const {
   if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
   const LayerPointer layer = parts_->layers->layer(l);
-  const CsrMatrix& w = layer->weights;
-  return {layer->inputs(),
-          layer->outputs(),
-          w.row_begin,
-          w.column,
-          w.value,
-          layer->bias,
-          layer->activation,
-          layer->experts(),
-          layer->gate ? layer->gate->active : 1,
-          layer};
+  LayerView view = view_of(layer->weights, layer->bias, layer->activation, layer);
+  view.outputs = layer->outputs();
+  view.experts = layer->experts();
+  view.active_experts = layer->gate ? layer->gate->active : 1;
+  return view;
+}
+
+LayerView Network::gate(Index l) const {
+  if (l < 0 || l >= layers()) throw std::invalid_argument(fmt::format("layer {} of {}", l + 1, layers()));
+  const LayerPointer layer = parts_->layers->layer(l);
+  if (!layer->gate) throw std::invalid_argument(fmt::format("layer {} is no mixture of experts", l + 1));
+  return view_of(layer->gate->weights, layer->gate->bias, Activation::identity, layer);
+}
+
+LayerView Network::exit(Index e) const {
+  const std::vector<ExitHead>& heads = parts_->exits;
+  if (e < 0 || static_cast<std::size_t>(e) >= heads.size())
+    throw std::invalid_argument(fmt::format("exit {} of {}", e + 1, heads.size()));
+  const Layer& head = heads[e].layer;
+  return view_of(head.weights, head.bias, head.activation, parts_);
 }
 
 Network make_network(std::vector<LayerArrays> layers, const NetworkFacts& facts) {

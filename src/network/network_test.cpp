@@ -19,9 +19,7 @@ namespace filigree::internal {
 namespace {
 
 Layer random_layer(Index outputs, Index inputs, std::uint64_t seed) {
-  return {random_csr(outputs, inputs, 0.4, seed),
-          std::vector<float>(static_cast<std::size_t>(outputs), -0.5f),
-          {Activation::relu, 32}};
+  return {random_csr(outputs, inputs, 0.4, seed), std::vector<float>(outputs, -0.5f), {Activation::relu, 32}};
 }
 
 TEST(RadixNet, FollowsTheRecipeInTheFirstBlock) {
@@ -227,7 +225,7 @@ TEST(ModelFile, StoresPlacesInTheSmallestTypeThatFits) {
     layer.weights = {1, inputs, {0, connections}, {}, {}};
     for (Index c = 0; c < connections; ++c) {
       layer.weights.column.push_back(inputs - connections + c);
-      layer.weights.value.push_back(static_cast<float>(c + 1));
+      layer.weights.value.push_back(c + 1);
     }
     layer.bias = {0};
     model.layers = {layer};
@@ -332,6 +330,25 @@ TEST(ModelFile, KeepsMixturesAndExits) {
   append_expert(again, expert_of(back.layers[0], 1));
   again.gate = back.layers[0].gate;
   EXPECT_EQ(again, back.layers[0]);
+}
+
+TEST(Network, ShowsGatesAndExitsWhereTheyAre) {
+  const TestDirectory dir;
+  const Pieces model = branched_model();
+  write_model(dir / "m.safetensors", model);
+  const Network network = from_bytes(to_bytes(load(dir / "m.safetensors")));  // and through memory
+  const Gate& gate = *model.layers[0].gate;
+  const LayerView view = network.gate(0);
+  EXPECT_EQ(view.outputs, gate.weights.rows);
+  EXPECT_TRUE(std::ranges::equal(view.value, gate.weights.value));
+  EXPECT_TRUE(std::ranges::equal(view.bias, gate.bias));
+  ASSERT_EQ(network.exits().size(), 2u);
+  const LayerView head = network.exit(1);
+  EXPECT_TRUE(std::ranges::equal(head.value, model.exits[1].layer.weights.value));
+  EXPECT_EQ(head.outputs, network.outputs());
+  EXPECT_THROW((void)network.gate(1), std::invalid_argument);
+  EXPECT_THROW((void)network.exit(2), std::invalid_argument);
+  EXPECT_THROW((void)network.exit(-1), std::invalid_argument);
 }
 
 TEST(ModelFile, RefusesMixturesAndExitsThatDoNotFit) {

@@ -114,7 +114,7 @@ TEST(Exits, MayBeAddedToANetworkThatHasNone) {
 TEST(Exits, PredictionsAreThoseOfTheExit) {
   const Network& network = trained_exits().network;
   std::vector<float> rows(10 * 784, 0.0f);
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i % 97 * (i % 11));
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i % 97 * (i % 11);
   RunWork work;
   const std::vector<float> early = compile(network, {0.0}).run(std::span<const float>(rows), {}, &work);
   EXPECT_EQ(work.rows_by_exit, (std::vector<Offset>{10, 0, 0}));

@@ -21,9 +21,8 @@ using namespace internal;
 ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& observer) {
   if (options.repeat < 1) throw std::invalid_argument(fmt::format("repeat {} times", options.repeat));
   if (options.kernel != DeviceKernel::fused && options.engine == Engine::compiled)
-    throw std::invalid_argument(
-        fmt::format("the baseline {} computes a network as it is: choose the plain engine",
-                    kDeviceKernelNames[static_cast<std::size_t>(options.kernel)]));
+    throw std::invalid_argument(fmt::format(
+        "the baseline {} computes a network as it is: choose the plain engine", word(options.kernel)));
   ChallengeResult result;
   result.engine = options.engine;
   result.threads = threads();
@@ -62,7 +61,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   run_options.merge_rows = options.merge_rows;
   run_options.memory_limit = limit - input_bytes;
   run_options.bits = data.bits.bits.empty() ? nullptr : &data.bits;
-  const auto device = device_executor({static_cast<DeviceEngine>(options.kernel)});
+  const auto device = device_executor({options.kernel});
   if (device == nullptr && options.kernel != DeviceKernel::fused)
     throw std::invalid_argument("a kernel is chosen for CUDA devices, but this run is on the CPU");
   if (device != nullptr) {
@@ -85,7 +84,7 @@ ChallengeResult run_challenge(const ChallengeOptions& options, const Observer& o
   result.peak_memory_bytes = peak_memory_bytes();
   Verification verification =
       verify_categories(data, result.categories, result.connections, options.check, observer);
-  result.verified = std::move(verification.verified);
+  result.verified = verification.verified;
   result.checked_rows = verification.checked_rows;
   result.mismatches = std::move(verification.mismatches);
   return result;
@@ -101,14 +100,14 @@ void write_challenge_images(const ChallengeInputs& source, const std::filesystem
   write_images(path, load_challenge_images(source, described, observer));
 }
 
-void write_challenge_files(const ChallengeInputs& source, const std::filesystem::path& directory, bool gzip,
-                           const Observer& observer) {
+void write_challenge_files(const ChallengeInputs& source, const std::filesystem::path& directory,
+                           FileForm form, const Observer& observer) {
   const std::filesystem::path layers_directory = layer_path(directory, source.neurons, 1).parent_path();
   if (std::filesystem::exists(layers_directory))
     fail("{}: already there; layers of two networks would mix", layers_directory.string());
   const ChallengeData data = load_challenge(source, false, observer);
   const auto name = [&](std::filesystem::path path) {
-    if (gzip) path += ".gz";
+    if (form == FileForm::gzip) path += ".gz";
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
     if (error) fail("{}: cannot make this directory: {}", path.parent_path().string(), error.message());

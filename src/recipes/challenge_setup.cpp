@@ -21,7 +21,7 @@ namespace filigree::internal {
 namespace {
 
 Index side_of(Index neurons) {
-  const Index side = std::lround(std::sqrt(static_cast<double>(neurons)));
+  const Index side = std::lround(std::sqrt(neurons));
   if (side * side != neurons)
     throw std::invalid_argument(
         fmt::format("images have √neurons × √neurons pixels, but {} is no square", neurons));
@@ -184,7 +184,7 @@ Verification verify_categories(const ChallengeData& data, const std::vector<Inde
   Verification result;
   if (check == Check::none) return result;
   if (data.truth) {
-    result.verified = "official";
+    result.verified = Verified::official;
     result.checked_rows = data.images.rows;
     result.mismatches = difference(categories, *data.truth);
     if (check == Check::automatic) return result;
@@ -200,7 +200,7 @@ Verification verify_categories(const ChallengeData& data, const std::vector<Inde
   std::ranges::set_difference(verdict.alive, found, std::back_inserter(wrong));
   std::ranges::set_difference(found, verdict.possibly_alive, std::back_inserter(wrong));
   if (!data.truth) {
-    result.verified = "reference";
+    result.verified = Verified::reference;
     result.checked_rows = rows.size();
   }
   std::ranges::sort(wrong);

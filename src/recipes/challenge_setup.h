@@ -41,7 +41,7 @@ PreparedEngine prepare_engine(Engine engine, const Network& network, std::uint64
 
 // Compares an answer with the official list, or with the double-precision reference; see Check.
 struct Verification {
-  std::string verified = "none";
+  Verified verified = Verified::none;
   Offset checked_rows = 0;
   std::vector<Index> mismatches;  // ascending
 };

@@ -26,7 +26,7 @@ Network dense_network(const Data& data) {
   return train(data, options).network;
 }
 
-PruneOptions quick(const std::string& method, double target) {
+PruneOptions quick(PruneMethod method, double target) {
   PruneOptions options;
   options.training = pruning_defaults();
   options.training.evolution.final_sparsity = target;
@@ -55,7 +55,8 @@ std::vector<Layer> layers_of_file(const std::filesystem::path& path) {
 TEST(Prune, OfEveryMethodEndsAtTheTargetAndCompact) {
   const Data data = digits();
   const Network network = dense_network(data);
-  for (const char* method : {"magnitude", "random", "neurons", "fssl", "lottery"}) {
+  for (const PruneMethod method : {PruneMethod::magnitude, PruneMethod::random, PruneMethod::neurons,
+                                   PruneMethod::fssl, PruneMethod::lottery}) {
     const TestDirectory directory;
     PruneOptions options = quick(method, 0.8);
     if (options.lottery) options.lottery->rounds = 2;
@@ -63,11 +64,11 @@ TEST(Prune, OfEveryMethodEndsAtTheTargetAndCompact) {
     write_time_model(some_model(), options.time_model);
     const PruneRun run = prune(network, data, options, {.path = directory / "run"});
     const Offset whole = 784 * 32 + 32 * 24 + 24 * 10;
-    EXPECT_EQ(run.before.parameters, whole + 32 + 24 + 10) << method;
-    EXPECT_LE(run.after.parameters, whole / 5 + 1 + 66) << method;
-    EXPECT_LT(run.bytes_after, 2 * run.bytes_before / 5) << method;
-    EXPECT_GT(run.after.accuracy, 0.15) << method;
-    EXPECT_EQ(run.time_check.has_value(), std::string(method) == "fssl");
+    EXPECT_EQ(run.before.parameters, whole + 32 + 24 + 10) << word(method);
+    EXPECT_LE(run.after.parameters, whole / 5 + 1 + 66) << word(method);
+    EXPECT_LT(run.bytes_after, 2 * run.bytes_before / 5) << word(method);
+    EXPECT_GT(run.after.accuracy, 0.15) << word(method);
+    EXPECT_EQ(run.time_check.has_value(), method == PruneMethod::fssl);
     EXPECT_EQ(layers_of_file(directory / "run" / "compact.safetensors"), copied_layers(run.compact));
     if (run.time_check) {
       EXPECT_GT(run.time_check->predicted, 0);
@@ -84,7 +85,7 @@ TEST(Prune, OfEveryMethodEndsAtTheTargetAndCompact) {
 TEST(Prune, GoesOnWhereItWasStopped) {
   const Data data = digits();
   const Network network = dense_network(data);
-  for (const char* method : {"lottery", "fssl"}) {
+  for (const PruneMethod method : {PruneMethod::lottery, PruneMethod::fssl}) {
     const TestDirectory directory;
     PruneOptions options = quick(method, 0.8);
     if (options.lottery) options.lottery->rounds = 2;
@@ -112,7 +113,7 @@ TEST(Prune, GoesOnWhereItWasStopped) {
       prune(start.network, data, start.options, {.path = part.path, .resume = true});
       EXPECT_EQ(layers_of_file(part.path / "model.safetensors"),
                 layers_of_file(directory / "whole" / "model.safetensors"))
-          << method << " stopped after epoch " << stop_at;
+          << word(method) << " stopped after epoch " << stop_at;
     }
   }
 }
@@ -124,17 +125,14 @@ TEST(Prune, RefusesWhatCannotBe) {
   const auto error = [&](const PruneOptions& options) {
     return error_of([&] { prune(network, data, options, {.path = directory / "none"}); });
   };
-  EXPECT_NE(error(quick("magnitude", 0.9999)).find("are the least"), std::string::npos);
-  EXPECT_NE(error(quick("lottery", 0.9999)).find("are the least"), std::string::npos);
-  PruneOptions odd = quick("lottery", 0.9);
+  EXPECT_NE(error(quick(PruneMethod::magnitude, 0.9999)).find("are the least"), std::string::npos);
+  EXPECT_NE(error(quick(PruneMethod::lottery, 0.9999)).find("are the least"), std::string::npos);
+  PruneOptions odd = quick(PruneMethod::lottery, 0.9);
   odd.lottery->rewind_epochs = 5;
   EXPECT_THROW(error(odd), std::invalid_argument);
-  PruneOptions large = quick("fssl", 0.9);
+  PruneOptions large = quick(PruneMethod::fssl, 0.9);
   large.rows = 4096;
   EXPECT_NE(error(large).find("calls of 4096 rows"), std::string::npos);
-  PruneOptions nothing;
-  EXPECT_THROW(apply_method(nothing, "magic"), std::invalid_argument);
-  EXPECT_THROW(apply_method(nothing, "none"), std::invalid_argument);
 }
 
 TrainOptions seedling() {
@@ -243,7 +241,7 @@ TEST(TimeModel, OfAnotherMachineIsMeasuredAgain) {
   const TestDirectory directory;
   TimeModel model = some_model();
   model.processor = "Analytical Engine";
-  PruneOptions options = quick("fssl", 0.8);
+  PruneOptions options = quick(PruneMethod::fssl, 0.8);
   options.time_model = directory / "model.json";
   write_time_model(model, options.time_model);
   std::string remark;
@@ -267,7 +265,7 @@ TEST(TimeModel, RefusesWhatIsNone) {
   const std::filesystem::path path = directory / "model.json";
   const auto error = [&](const std::string& text) {
     write_file(path, text);
-    return error_of([&] { read_time_model(path); });
+    return error_of([&] { (void)read_time_model(path); });
   };
   EXPECT_NE(error("{").find("is no time model"), std::string::npos);
   EXPECT_NE(error("[1, 2]").find("is no time model"), std::string::npos);
@@ -276,7 +274,7 @@ TEST(TimeModel, RefusesWhatIsNone) {
   std::string text = file_content(path);
   text.replace(text.find("\"call\": "), 8, "\"call\": -");
   EXPECT_NE(error(text).find("call is -1e-09 seconds"), std::string::npos) << error(text);
-  EXPECT_NE(error_of([&] { read_time_model(directory / "none"); }).find("none"), std::string::npos);
+  EXPECT_NE(error_of([&] { (void)read_time_model(directory / "none"); }).find("none"), std::string::npos);
 }
 
 TEST(Footprint, CountsWhatThereIsAndTimesEveryBatch) {

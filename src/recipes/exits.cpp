@@ -27,13 +27,18 @@ ExitCurve exit_curve(const Network& network, const Data& data, const ExitCurveOp
   if (thresholds.empty() || thresholds.back() < 1) thresholds.push_back(1);
   ExitCurve curve;
   for (const double threshold : thresholds) curve.points.push_back({threshold});
+  std::vector<Plan> plans;  // each made once
+  for (const double threshold : thresholds) plans.push_back(compile(network, {threshold}, observer));
   std::vector<std::vector<double>> seconds(thresholds.size());
   for (int i = 0; i < repeat; ++i) {
     for (std::size_t p = 0; p < curve.points.size(); ++p) {
       observer.report("curve", i * curve.points.size() + p, repeat * curve.points.size(), "runs");
       Observer quiet;
       quiet.stop = observer.stop;
-      curve.points[p].evaluation = evaluate(network, data, {options.part, thresholds[p]}, quiet);
+      curve.points[p].evaluation = evaluate(plans[p], data, {options.part}, quiet);
+      if (const double loss = curve.points[p].evaluation.loss; !std::isfinite(loss))
+        fail("{}: the loss is {}: the network gives outputs that are not finite on these rows",
+             network.describe(), loss);
       seconds[p].push_back(curve.points[p].evaluation.seconds);
     }
   }

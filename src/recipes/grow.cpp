@@ -109,7 +109,7 @@ class Stages {
       pruning.evolution.redistribute = Redistribute::global;
       run(
           "stage-pruned", fmt::format("prune {:g} %", 100 * growth_.prune), [&] { return *last_; }, pruning,
-          static_cast<Offset>(connections_of(*last_) * (1 - growth_.prune)));
+          connections_of(*last_) * (1 - growth_.prune));
     }
     save(*last_, directory_.path / kModel);
     return std::move(*result_);
@@ -160,11 +160,10 @@ class Stages {
 
 TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growth,
               const RunDirectory& directory, const TrainObserver& observer) {
-  if (!directory.resume && std::filesystem::exists(directory.path / kGrowth))
-    fail("{}: holds a run already; resume that one, or choose another directory", directory.path.string());
   check_growth(data, options, growth, directory);
   if (!directory.resume) make_directory(directory.path);
   const auto lock = lock_directory(directory.path);
+  if (!directory.resume) require_no_run(directory.path);
   Growth noted = growth;
   noted.begin = [&](const std::string& stage, const std::vector<Index>& network, Offset connections) {
     if (!std::filesystem::exists(directory.path / kGrowth)) {

@@ -63,12 +63,6 @@ Lottery read_lottery(const std::filesystem::path& path) {
   }
 }
 
-void check_free(const std::filesystem::path& path) {
-  for (const char* name : {kCheckpoint, kLottery})
-    if (std::filesystem::exists(path / name))
-      fail("{}: holds a run already; resume that one, or choose another directory", path.string());
-}
-
 // Writes down how a lottery was begun once it has: nothing is left of one that cannot be.
 Lottery noted(const PruneOptions& options, const Data& data, const RunDirectory& directory) {
   Lottery lottery = *options.lottery;
@@ -95,22 +89,35 @@ TrainOptions pruning_defaults() {
   return options;
 }
 
-void apply_method(PruneOptions& options, const std::string& method) {
-  if (method == "lottery") {
-    options.lottery = Lottery();
-  } else if (method == "fssl") {
-    options.training.pruning.structure = Structure::neurons;
-    options.training.pruning.shrink = 0.0005;
-    options.training.pruning.time_weight = 1;
-  } else if (const auto by = from_word<PruneBy>(method)) {
-    options.training.pruning.by = *by;
-  } else if (const auto structure = from_word<Structure>(method); structure && method != "none") {
-    options.training.pruning.structure = *structure;
-  } else {
-    throw std::invalid_argument(
-        fmt::format("there is no method '{}' of pruning; magnitude, taylor, random, lottery, neurons, "
-                    "blocks, n-of-m and fssl are",
-                    method));
+void apply_method(PruneOptions& options, PruneMethod method) {
+  PruningOptions& pruning = options.training.pruning;
+  switch (method) {
+    case PruneMethod::magnitude:
+      pruning.by = PruneBy::magnitude;
+      break;
+    case PruneMethod::taylor:
+      pruning.by = PruneBy::taylor;
+      break;
+    case PruneMethod::random:
+      pruning.by = PruneBy::random;
+      break;
+    case PruneMethod::lottery:
+      options.lottery = Lottery();
+      break;
+    case PruneMethod::neurons:
+      pruning.structure = Structure::neurons;
+      break;
+    case PruneMethod::blocks:
+      pruning.structure = Structure::blocks;
+      break;
+    case PruneMethod::n_of_m:
+      pruning.structure = Structure::n_of_m;
+      break;
+    case PruneMethod::fssl:
+      pruning.structure = Structure::neurons;
+      pruning.shrink = 0.0005;
+      pruning.time_weight = 1;
+      break;
   }
 }
 
@@ -120,7 +127,7 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
   const std::filesystem::path& path = directory.path;
   PruneOptions own = options;
   require_plain(network, "pruning");
-  if (!directory.resume) check_free(path);
+  if (!directory.resume) require_no_run(path);
   if (!directory.resume && !options.lottery) {  // fails now if it cannot be
     TrainOptions checked = options.training;
     if (checked.pruning.time_weight > 0) checked.pruning.connection_cost = 1;  // to be measured
@@ -130,7 +137,7 @@ PruneRun prune(const Network& network, const Data& data, const PruneOptions& opt
   make_directory(path);
   const auto lock = lock_directory(path);
   if (!directory.resume) {
-    check_free(path);  // another process may have been quicker
+    require_no_run(path);  // another process may have been quicker
     save(network, path / kOriginal);
   }
   std::optional<TimeModel> model;

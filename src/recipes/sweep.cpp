@@ -99,6 +99,12 @@ struct MeanAndHalf {
   double mean = 0, half = 0;
 };
 
+// 17,234: 17000.
+Offset two_digits(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
+  return std::llround(std::round(value / unit) * unit);
+}
+
 // The 95 % confidence interval of the mean, by Student's t.
 MeanAndHalf interval(const std::vector<double>& values) {
   constexpr double kStudent[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -117,8 +123,7 @@ std::optional<double> crossing_of(const std::vector<SweepMean>& means) {
   for (std::size_t i = means.size(); i-- > 1;) {
     const double before = means[i - 1].sparse - means[i - 1].dense, after = means[i].sparse - means[i].dense;
     if (before > 0 && after <= 0) {
-      const double a = std::log(static_cast<double>(means[i - 1].connections)),
-                   b = std::log(static_cast<double>(means[i].connections));
+      const double a = std::log(means[i - 1].connections), b = std::log(means[i].connections);
       return std::exp(a + (b - a) * before / (before - after));
     }
     if (after > 0) break;  // sparse leads at the end
@@ -145,7 +150,7 @@ std::string sentence_of(const SweepResult& result, const std::string& data) {
                                                : "",
       most->connections, lead(*most));
   if (result.crossing)
-    text += fmt::format("; from about {:.2g} weights on the dense ones are ahead", *result.crossing);
+    text += fmt::format("; from about {} weights on the dense ones are ahead", two_digits(*result.crossing));
   return text + ".";
 }
 
@@ -240,8 +245,7 @@ SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirect
   make_directory(directory.path);
   const auto lock = lock_directory(directory.path);
   const std::filesystem::path csv = directory.path / kCsv;
-  if (!directory.resume && std::filesystem::exists(csv))
-    fail("{}: holds a sweep already; resume that one, or choose another directory", directory.path.string());
+  if (!directory.resume) require_no_run(directory.path);
   std::vector<SweepPoint> points;
   if (directory.resume && std::filesystem::exists(csv)) points = read_points(csv);
   if (!directory.resume) {

@@ -80,7 +80,7 @@ TEST(Sweep, RefusesWhatCannotBe) {
   EXPECT_FALSE(std::filesystem::exists(directory / "s"));
   EXPECT_THROW(sweep(data, {}, {.path = directory / "s"}), std::invalid_argument);
   sweep(data, quick(), {.path = directory / "s"});
-  EXPECT_NE(error(quick()).find("holds a sweep already"), std::string::npos);
+  EXPECT_NE(error(quick()).find("holds a run already (sweep.json)"), std::string::npos);
   std::ofstream(directory / "s" / "sweep.csv")
       << "budget,kind,seed,network,connections,flops,test_accuracy,seconds\n"
          "2000,dense,1,784-2-2-10,1592,3184,much,1\n";

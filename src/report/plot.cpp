@@ -65,7 +65,7 @@ class Axis {
                                              {1, 2, 5},
                                              {1}}) {
       std::vector<double> found;
-      for (int decade = static_cast<int>(std::floor(low_)); decade <= high_; ++decade)
+      for (int decade = std::floor(low_); decade <= high_; ++decade)
         for (const double step : steps)
           if (const double v = step * std::pow(10, decade); share(v) >= -1e-9 && share(v) <= 1 + 1e-9)
             found.push_back(v);

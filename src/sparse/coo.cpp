@@ -16,7 +16,7 @@ namespace {
 std::vector<Offset> sorted_by(const std::vector<Index>& key, Index bound,
                               const std::vector<Offset>& entries) {
   std::vector<Offset> next(static_cast<std::size_t>(bound) + 1, 0);
-  for (const Index k : key) ++next[static_cast<std::size_t>(k) + 1];
+  for (const Index k : key) ++next[k + 1];
   std::partial_sum(next.begin(), next.end(), next.begin());
   std::vector<Offset> sorted(entries.size());
   for (const Offset e : entries) sorted[next[key[e]]++] = e;

@@ -43,7 +43,7 @@ CsrMatrix transpose(const CsrView& m) {
   t.column.resize(m.column.size());
   t.value.resize(m.value.size());
 
-  for (const Index c : m.column) ++t.row_begin[static_cast<std::size_t>(c) + 1];
+  for (const Index c : m.column) ++t.row_begin[c + 1];
   std::partial_sum(t.row_begin.begin(), t.row_begin.end(), t.row_begin.begin());
 
   // Rows are visited in order, so each new row receives its columns in order.

@@ -24,7 +24,7 @@ struct InputRows {
   bool binary() const { return value.empty(); }
   std::span<const std::uint16_t> row_columns(Index r) const {
     const std::size_t first = row_begin[r];
-    const std::size_t last = row_begin[static_cast<std::size_t>(r) + 1];
+    const std::size_t last = row_begin[r + 1];
     return {column.data() + first, last - first};
   }
 };

@@ -28,7 +28,7 @@ void index_rows(Pattern& pattern) {
   }
   pattern.order.resize(rows);
   for (std::size_t r = 0; r < rows; ++r)
-    pattern.order[place[pattern.row_begin[r + 1] - pattern.row_begin[r]]++] = static_cast<std::uint32_t>(r);
+    pattern.order[place[pattern.row_begin[r + 1] - pattern.row_begin[r]]++] = r;
 }
 
 void validate(const Pattern& pattern, std::string_view what) {
@@ -95,7 +95,7 @@ Pattern to_pattern(const CsrView& matrix) {
   pattern.rows = matrix.rows;
   pattern.cols = matrix.cols;
   pattern.row_begin.clear();
-  for (const Offset begin : matrix.row_begin) pattern.row_begin.push_back(static_cast<std::uint32_t>(begin));
+  for (const Offset begin : matrix.row_begin) pattern.row_begin.push_back(begin);
   for (const Index column : matrix.column) pattern.column.push_back(static_cast<std::uint16_t>(column));
   index_rows(pattern);
   return pattern;

@@ -30,7 +30,7 @@ struct Pattern {
   std::size_t nnz() const { return column.size(); }
   std::span<const std::uint16_t> row_columns(Index r) const {
     const auto first = row_begin[r];
-    return {column.data() + first, row_begin[static_cast<std::size_t>(r) + 1] - first};
+    return {column.data() + first, row_begin[r + 1] - first};
   }
   std::size_t bytes() const;
   bool operator==(const Pattern&) const = default;

@@ -18,7 +18,7 @@ CsrMatrix random_csr(Index rows, Index cols, double density, std::uint64_t seed)
     for (Index c = 0; c < cols && !empty; ++c) {
       if (random.uniform() >= density) continue;
       m.column.push_back(c);
-      m.value.push_back(static_cast<float>(random.uniform(0.1, 2.0) * (random.below(2) == 0 ? 1 : -1)));
+      m.value.push_back(random.uniform(0.1, 2.0) * (random.below(2) == 0 ? 1 : -1));
     }
     m.row_begin.push_back(m.nnz());
   }

@@ -29,11 +29,11 @@ struct Trial {
   Trial(const TrainOptions& given, std::size_t samples, Kind kind = Kind::floats) : options(given) {
     data = random_rows(kind, 150, 12, 4, 17);
     Random random(18);
-    for (std::size_t i = 0; i < samples; ++i) rows.push_back(static_cast<Index>(random.below(150)));
+    for (std::size_t i = 0; i < samples; ++i) rows.push_back(random.below(150));
     scaling = input_scaling(Scaling::standard, data, rows);
     layers = make_layers(options, kind == Kind::sparse, 1);
     for (TrainLayer& layer : layers) {
-      for (float& bias : layer.bias) bias = static_cast<float>(0.3 * random.normal());
+      for (float& bias : layer.bias) bias = 0.3 * random.normal();
       // Gates with an opinion, so that routes do not hang on a rounding.
       if (layer.role == LayerRole::gate)
         for (float& value : layer.value) value *= 10;

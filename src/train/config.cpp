@@ -269,7 +269,7 @@ std::string toml_value(const T& value) {
     return value ? "true" : "false";
   } else if constexpr (std::is_same_v<T, WordMember>) {
     return toml_text(value.word());
-  } else if constexpr (is_list<T>) {
+  } else if constexpr (kIsList<T>) {
     std::string text;
     for (const auto each : value) text += (text.empty() ? "" : ", ") + toml_value(each);
     return "[" + text + "]";

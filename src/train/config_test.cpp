@@ -97,7 +97,7 @@ class RandomSettings {
     do
       *value =
           static_cast<T>(random_.next() >> (8 * sizeof(std::int64_t) - random_.below(8 * sizeof(T)) - 1));
-    while (!fault_of_number(setting, static_cast<double>(*value)).empty());
+    while (!fault_of_number(setting, *value).empty());
   }
   template <typename T>
   void fill(const Setting& setting, std::vector<T>* list) {

@@ -53,7 +53,7 @@ std::vector<Candidate> in_order_of_places(const std::vector<Candidate>& candidat
   std::vector<Candidate> ordered(candidates.size());
   for (const Candidate& c : candidates) ordered[end[c.row]++] = c;
   std::uint32_t begin = 0;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); begin = end[r++])
+  for (Index r = 0; r < rows; begin = end[r++])
     std::sort(ordered.begin() + begin, ordered.begin() + end[r],
               [](const Candidate& a, const Candidate& b) { return a.column < b.column; });
   return ordered;
@@ -107,10 +107,10 @@ Pattern kept_pattern(const TrainLayer& layer, const Keep& keep) {
   Pattern kept;
   kept.rows = layer.pattern.rows;
   kept.cols = layer.pattern.cols;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(kept.rows); ++r) {
+  for (Index r = 0; r < kept.rows; ++r) {
     for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
       if (keep[e]) kept.column.push_back(layer.pattern.column[e]);
-    kept.row_begin.push_back(static_cast<std::uint32_t>(kept.column.size()));
+    kept.row_begin.push_back(kept.column.size());
   }
   return kept;
 }
@@ -136,7 +136,7 @@ void rebuild(TrainLayer& layer, const Keep& keep, const std::vector<Candidate>& 
   };
   const auto append_grown = [&](std::uint32_t row, std::uint32_t before) {
     for (; next != grown.end() && next->row == row && next->column < before; ++next)
-      append(static_cast<std::uint16_t>(next->column), static_cast<float>(rate * next->gradient), 0, 0);
+      append(static_cast<std::uint16_t>(next->column), rate * next->gradient, 0, 0);
   };
   for (std::uint32_t r = 0; r < static_cast<std::uint32_t>(pattern.rows); ++r) {
     for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e) {
@@ -146,7 +146,7 @@ void rebuild(TrainLayer& layer, const Keep& keep, const std::vector<Candidate>& 
              layer.second.empty() ? 0 : layer.second[e]);
     }
     append_grown(r, ~0u);
-    pattern.row_begin.push_back(static_cast<std::uint32_t>(pattern.column.size()));
+    pattern.row_begin.push_back(pattern.column.size());
   }
   index_rows(pattern);
   layer.pattern = std::move(pattern);

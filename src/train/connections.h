@@ -17,7 +17,7 @@ std::size_t count_kept(const Keep& keep);
 // Calls visit(output, input, entry) for each connection.
 template <typename Visit>
 void for_each_connection(const TrainLayer& layer, const Visit& visit) {
-  for (std::size_t r = 0; r < static_cast<std::size_t>(layer.pattern.rows); ++r)
+  for (Index r = 0; r < layer.pattern.rows; ++r)
     for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
       layer.by_input ? visit(std::size_t{layer.pattern.column[e]}, r, e)
                      : visit(r, std::size_t{layer.pattern.column[e]}, e);

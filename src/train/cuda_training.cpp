@@ -63,14 +63,14 @@ CudaTraining::CudaTraining(const DevicePlace& place, const Dataset& data, const 
   const TrainOptions& o = state.options;
   TrainingShape shape;
   shape.batch = o.run.batch;
-  shape.growth_batches = static_cast<unsigned>(o.evolution.growth_batches);
+  shape.growth_batches = o.evolution.growth_batches;
   shape.features = data.train.features;
   shape.classes = data.classes;
   shape.loss = o.learning.loss;
   shape.label_smoothing = o.learning.label_smoothing;
   shape.dropout = o.learning.dropout;
   shape.input_dropout = o.learning.input_dropout;
-  shape.panel = static_cast<unsigned>(SlicePass::panel_samples(o, slice_samples(o)));
+  shape.panel = SlicePass::panel_samples(o, slice_samples(o));
   training_ = place.backend->start_training(place.devices, shape);
   training_->set_rows(RowsPart::train, rows_view(data.train, state.facts.scaling));
   if (data.test.rows > 0) training_->set_rows(RowsPart::test, rows_view(data.test, state.facts.scaling));
@@ -117,7 +117,7 @@ DropPlan CudaTraining::drop_plan(const GradientRows& batch) const {
   for (std::size_t s = 0; s < slices; ++s)
     for (std::size_t begin = groups * s / slices, g = begin; g < groups * (s + 1) / slices; ++g) {
       const std::size_t lane = (g - begin) * kGroup % panel_samples;
-      plan.lane.push_back(static_cast<std::uint32_t>(lane));
+      plan.lane.push_back(lane);
       panel_of[g] = batch.number * whole + g * kGroup - lane;
     }
   for (std::size_t level = 0; level + 1 < options_.network.neurons.size(); ++level)

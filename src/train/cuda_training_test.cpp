@@ -45,6 +45,13 @@ const Case kCases[] = {
        o.learning.loss = Loss::mse, o.network.activation = HiddenActivation::leaky_relu, o.network.slope = 0,
        o.learning.clip_norm = 0.05;
      }},
+    {"softplus, lion, snfs", Kind::floats,
+     [](TrainOptions& o) {
+       o.network.activation = HiddenActivation::softplus, o.learning.optimizer = Optimizer::lion,
+       o.learning.lr = 0.003, o.evolution.rule = Evolve::snfs;
+     }},
+    {"granet", Kind::floats,
+     [](TrainOptions& o) { o.evolution.rule = Evolve::granet, o.evolution.final_sparsity = 0.7; }},
     {"pruned by taylor", Kind::floats,
      [](TrainOptions& o) {
        o.evolution.rule = Evolve::prune, o.pruning.by = PruneBy::taylor, o.evolution.final_sparsity = 0.7,

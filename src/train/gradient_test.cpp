@@ -56,11 +56,11 @@ struct Trial {
     options.learning.dropout = c.dropout;
     data = random_rows(c.kind, 150, 12, 4, 17);
     Random random(18);
-    for (std::size_t i = 0; i < samples; ++i) rows.push_back(static_cast<Index>(random.below(150)));
+    for (std::size_t i = 0; i < samples; ++i) rows.push_back(random.below(150));
     scaling = input_scaling(Scaling::standard, data, rows);
     layers = make_layers(options, c.kind == Kind::sparse, slices);
     for (TrainLayer& layer : layers)
-      for (float& bias : layer.bias) bias = static_cast<float>(0.3 * random.normal());
+      for (float& bias : layer.bias) bias = 0.3 * random.normal();
   }
   Batch batch() const { return {data, scaling, rows}; }
   // Panels hold 32 or 64 samples of sparse layers, all that may come of dense ones.
@@ -82,7 +82,7 @@ class Masks {
         std::vector<float> ones(setup.options.network.neurons[level] * stride, 1.0f);
         const double rate =
             level == 0 ? setup.options.learning.input_dropout : setup.options.learning.dropout;
-        drop_out_reference(static_cast<std::uint32_t>(mix64(key + level)), rate, ones.data(), ones.size());
+        drop_out_reference(mix64(key + level), rate, ones.data(), ones.size());
         levels.push_back(std::move(ones));
       }
     }
@@ -111,8 +111,8 @@ std::vector<std::vector<double>> dropped_sparse_inputs(const Trial& setup) {
     };
     for_each_value([&](std::size_t, std::size_t i) { values.push_back(setup.data.value[i]); });
     values.resize((values.size() + 31) / 32 * 32);
-    drop_out_reference(static_cast<std::uint32_t>(mix64(mix64(kKey + begin / kLanes))),
-                       setup.options.learning.input_dropout, values.data(), values.size());
+    drop_out_reference(mix64(mix64(kKey + begin / kLanes)), setup.options.learning.input_dropout,
+                       values.data(), values.size());
     std::size_t at = 0;
     for_each_value(
         [&](std::size_t b, std::size_t i) { inputs[b][setup.data.column[i]] = double{values[at++]}; });

@@ -29,7 +29,7 @@ std::vector<Layer> random_model(const std::vector<Index>& network, double sparsi
   Random random(seed);
   for (const TrainLayer& layer : make_layers(options, false, 1)) {
     model.push_back(to_layer(layer));
-    for (float& b : model.back().bias) b = static_cast<float>(random.normal());
+    for (float& b : model.back().bias) b = random.normal();
   }
   return model;
 }
@@ -39,7 +39,7 @@ void expect_same_function(const std::vector<Layer>& before, const std::vector<La
   Random random(3);
   const Index inputs = before.front().inputs();
   std::vector<float> values(static_cast<std::size_t>(inputs) * 8);
-  for (float& v : values) v = static_cast<float>(random.uniform(-1, 1));
+  for (float& v : values) v = random.uniform(-1, 1);
   const InputRows rows = full_rows(inputs, values);
   std::vector<Index> all(8);
   std::iota(all.begin(), all.end(), 0);
@@ -59,8 +59,7 @@ TEST(Widened, ComputesTheSame) {
     const auto l = *rc::gen::inRange<std::size_t>(0, 2);
     const Index width = model[l].outputs();
     std::vector<Index> split;
-    for (int i = *rc::gen::inRange(0, 15); i > 0; --i)
-      split.push_back(static_cast<Index>(random.below(width)));
+    for (int i = *rc::gen::inRange(0, 15); i > 0; --i) split.push_back(random.below(width));
     const std::vector<Layer> wide = widened(model, l, split, random);
     RC_ASSERT(wide[l].outputs() == width + static_cast<Index>(split.size()));
     for (const Layer& layer : wide) validate(layer, "wide");

@@ -162,7 +162,7 @@ std::vector<Occurrence> occurrences(const Record& samples, const DataRows& data)
   for (std::size_t b = 0; b < samples.rows.size(); ++b) {
     if (samples.rows[b] < 0) continue;
     const std::size_t row = samples.rows[b];
-    for (std::size_t i = data.row_begin[row]; i < static_cast<std::size_t>(data.row_begin[row + 1]); ++i)
+    for (Offset i = data.row_begin[row]; i < data.row_begin[row + 1]; ++i)
       all.push_back({data.column[i], static_cast<std::uint32_t>(b), data.value[i]});
   }
   std::stable_sort(all.begin(), all.end(),

@@ -80,7 +80,7 @@ double LossFunction::mean_square(const Outputs& outputs, double scale, std::span
       const double out = outputs.y[c * stride + b];
       const double error = out - other - (c == static_cast<std::size_t>(outputs.labels[b]) ? own : 0.0);
       loss += 0.5 * error * error;
-      if (!delta.empty()) delta[c * stride + b] = static_cast<float>(scale * error * out * (1 - out));
+      if (!delta.empty()) delta[c * stride + b] = scale * error * out * (1 - out);
     }
   }
   return loss;

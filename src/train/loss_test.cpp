@@ -78,7 +78,7 @@ TEST(LossFunction, HasTheGradientThatCentralDifferencesTell) {
           for (Index& label : labels) label = random.below(classes);
           std::vector<float> y(z.begin(), z.end());
           if (kind == Loss::mse)
-            for (std::size_t i = 0; i < z.size(); ++i) y[i] = static_cast<float>(sigmoid(z[i]));
+            for (std::size_t i = 0; i < z.size(); ++i) y[i] = sigmoid(z[i]);
           LossFunction function(kind, smoothing, classes, kStride);
           std::vector<float> delta(y.size(), -7.0f);
           const LossSum sum = function({y, kStride, labels}, 0.25, delta);

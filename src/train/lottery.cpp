@@ -18,7 +18,7 @@ CsrMatrix restricted(const CsrMatrix& values, const CsrMatrix& pattern) {
     const CsrView from = values.view();
     const auto columns = from.row_columns(r);
     auto at = columns.begin();
-    for (Offset e = pattern.row_begin[r]; e < pattern.row_begin[static_cast<std::size_t>(r) + 1]; ++e) {
+    for (Offset e = pattern.row_begin[r]; e < pattern.row_begin[r + 1]; ++e) {
       at = std::lower_bound(at, columns.end(), pattern.column[e]);
       result.value[e] = from.row_values(r)[at - columns.begin()];
     }

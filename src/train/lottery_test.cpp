@@ -48,7 +48,7 @@ TEST(DrawTicket, KeepsWhatEndedLargeWithTheValuesItHad) {
     std::vector<Layer> trained = early;
     Random random(*rc::gen::arbitrary<std::uint64_t>());
     for (Layer& layer : trained)
-      for (float& v : layer.weights.value) v = static_cast<float>(random.normal());
+      for (float& v : layer.weights.value) v = random.normal();
     const std::vector<Layer> ticket =
         copied_layers(draw_ticket(classifier(trained), classifier(early), options));
     const std::vector<Connection> before = connections(early), ended = connections(trained),

@@ -50,7 +50,7 @@ void MixturePass::choose(std::size_t samples) {
   for (std::size_t b = 0; b < samples; ++b) {
     choose_experts(experts, share_.data() + place_of(b, experts), stride_, choice);
     for (const ExpertChoice& each : choice) {
-      sample[each.expert].push_back(static_cast<std::uint32_t>(b));
+      sample[each.expert].push_back(b);
       weight[each.expert].push_back(each.weight);
       is_chosen_[b * experts + each.expert] = 1;
     }
@@ -140,7 +140,7 @@ void MixturePass::add_gate_gradient(std::size_t samples, double balance) {
         z += share(e) * (weight_gradient - pull);
       else if (own)
         z += share(e) / chosen_share * (weight_gradient - pull);
-      delta_[at + e * stride_] = static_cast<float>(z);
+      delta_[at + e * stride_] = z;
     }
   }
 }

@@ -89,15 +89,15 @@ DescentRates descent_rates(const TrainOptions& options, double lr, double scale,
   const double steps = step;
   DescentRates rates;
   rates.optimizer = options.learning.optimizer;
-  rates.lr = static_cast<float>(lr);
-  rates.decay = static_cast<float>(options.learning.weight_decay);
-  rates.scale = static_cast<float>(scale);
-  rates.momentum = static_cast<float>(options.learning.momentum);
-  rates.beta1 = static_cast<float>(options.learning.beta1);
-  rates.beta2 = static_cast<float>(options.learning.beta2);
-  rates.epsilon = static_cast<float>(options.learning.epsilon);
-  rates.correct1 = static_cast<float>(1 / (1 - std::pow(options.learning.beta1, steps)));
-  rates.correct2 = static_cast<float>(1 / (1 - std::pow(options.learning.beta2, steps)));
+  rates.lr = lr;
+  rates.decay = options.learning.weight_decay;
+  rates.scale = scale;
+  rates.momentum = options.learning.momentum;
+  rates.beta1 = options.learning.beta1;
+  rates.beta2 = options.learning.beta2;
+  rates.epsilon = options.learning.epsilon;
+  rates.correct1 = 1 / (1 - std::pow(options.learning.beta1, steps));
+  rates.correct2 = 1 / (1 - std::pow(options.learning.beta2, steps));
   return rates;
 }
 

@@ -20,7 +20,7 @@ std::vector<TrainLayer> network(const TrainOptions& options) {
   auto layers = make_layers(options, false, kSlices);
   Random random(99);
   for (TrainLayer& layer : layers)
-    for (float& bias : layer.bias) bias = static_cast<float>(random.normal());
+    for (float& bias : layer.bias) bias = random.normal();
   return layers;
 }
 
@@ -160,8 +160,8 @@ TEST(Optimizer, GivesTheSameBitsForAnyNumberOfThreads) {
     double norm = 0;
     for (std::int64_t step = 1; step <= 2; ++step) {
       for (TrainLayer& layer : layers) {
-        for (float& g : layer.gradient) g = static_cast<float>(random.normal());
-        for (float& g : layer.bias_gradient) g = static_cast<float>(random.normal());
+        for (float& g : layer.gradient) g = random.normal();
+        for (float& g : layer.bias_gradient) g = random.normal();
       }
       norm = combine_gradients(layers);
       update(layers, descent_rates(options, 0.1, 0.5, step));

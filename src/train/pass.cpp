@@ -29,7 +29,7 @@ struct SparseRow {
 };
 SparseRow sparse_row(const DataRows& data, Index row) {
   const std::size_t first = data.row_begin[row];
-  const std::size_t last = data.row_begin[static_cast<std::size_t>(row) + 1];
+  const std::size_t last = data.row_begin[row + 1];
   return {std::span(data.column).subspan(first, last - first),
           std::span(data.value).subspan(first, last - first)};
 }
@@ -98,10 +98,9 @@ std::size_t SlicePass::panel_samples(const TrainOptions& options, std::size_t wi
 SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& options, std::size_t widest)
     : options_(options),
       stride_(panel_samples(options, widest)),
-      training_loss_(options.learning.loss, options.learning.label_smoothing,
-                     static_cast<std::size_t>(options.network.neurons.back()), stride_),
-      plain_loss_(options.learning.loss, 0, static_cast<std::size_t>(options.network.neurons.back()),
-                  stride_) {
+      training_loss_(options.learning.loss, options.learning.label_smoothing, options.network.neurons.back(),
+                     stride_),
+      plain_loss_(options.learning.loss, 0, options.network.neurons.back(), stride_) {
   const std::size_t active = options.network.active_experts;
   const auto is = [](LayerRole role) {
     return [role](const TrainLayer& layer) { return layer.role == role; };
@@ -148,7 +147,7 @@ Batch SlicePass::panel(const Batch& batch, std::size_t p) const {
 }
 
 std::uint32_t SlicePass::dropout_key(std::uint64_t key, std::size_t first, std::size_t level) {
-  return static_cast<std::uint32_t>(mix64(mix64(key + first / kLanes) + level));
+  return mix64(mix64(key + first / kLanes) + level);
 }
 
 std::uint32_t SlicePass::panel_key(const Step& step, std::size_t p, std::size_t level) const {

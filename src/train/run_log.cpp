@@ -37,10 +37,8 @@ RunLog::RunLog(const RunFiles& files) : files_(files) {
   // Locked before anything is read or written there.
   if (!files.resume) make_directory(files.directory);
   if (std::filesystem::exists(files.directory)) lock_ = lock_directory(files.directory);
-  const bool holds_run = std::filesystem::exists(checkpoint());
-  if (!files.resume && holds_run)
-    fail("{}: holds a run already; resume that one, or choose another directory", files.directory.string());
-  if (files.resume && !holds_run)
+  if (!files.resume) require_no_run(files.directory);
+  if (files.resume && !std::filesystem::exists(checkpoint()))
     fail(
         "{0}: there is no checkpoint to resume from, as before the end of the first epoch; start again, with "
         "the settings of {0}/config.toml",

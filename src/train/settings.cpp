@@ -226,12 +226,13 @@ T number(const Setting& setting, std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
     refuse(setting, text,
            fmt::format("a {}number {}", std::is_integral_v<T> ? "whole " : "", possible_numbers(setting)));
-  throw_if(fault_of_number(setting, static_cast<double>(value)));
+  throw_if(fault_of_number(setting, value));
   return value;
 }
 
 template <typename T>
 std::vector<T> numbers(const Setting& setting, std::string_view text) {
+  if (text.empty()) return {};
   const std::string_view separators = is_shape(setting) ? "-," : ",";
   std::vector<T> list;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -255,7 +256,7 @@ const Setting& known_setting(std::string_view name) {
 bool WordMember::set(std::string_view text) const {
   const auto found = std::ranges::find(words_, text);
   if (found == words_.end()) return false;
-  set_(at_, static_cast<std::size_t>(found - words_.begin()));
+  set_(at_, found - words_.begin());
   return true;
 }
 
@@ -308,14 +309,13 @@ namespace filigree::internal {
 
 void check_settings(const TrainOptions& options) {
   for (const Setting& setting : kSettings)
-    std::visit(
-        Visitor{[](const bool*) {}, [](const WordMember&) {},
-                [&]<typename T>(const std::vector<T>* value) {
-                  throw_if(fault_of_length(setting, value->size()));
-                  for (const T each : *value) throw_if(fault_of_number(setting, static_cast<double>(each)));
-                },
-                [&](const auto* value) { throw_if(fault_of_number(setting, static_cast<double>(*value))); }},
-        member_of(setting, options));
+    std::visit(Visitor{[](const bool*) {}, [](const WordMember&) {},
+                       [&]<typename T>(const std::vector<T>* value) {
+                         throw_if(fault_of_length(setting, value->size()));
+                         for (const T each : *value) throw_if(fault_of_number(setting, each));
+                       },
+                       [&](const auto* value) { throw_if(fault_of_number(setting, *value)); }},
+               member_of(setting, options));
 }
 
 std::string fault_of_number(const Setting& limits, double value) {

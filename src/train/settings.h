@@ -18,7 +18,7 @@ class WordMember {
  public:
   template <typename T>
   explicit WordMember(T& member)
-      : words_(Words<T>::words),
+      : words_(Words<T>::kWords),
         at_(&member),
         get_([](const void* at) { return static_cast<std::size_t>(*static_cast<const T*>(at)); }),
         set_([](void* at, std::size_t value) { *static_cast<T*>(at) = static_cast<T>(value); }) {}
@@ -74,8 +74,8 @@ std::string one_of(const Names& names) {
 }
 
 template <typename T>
-inline constexpr bool is_list = false;
+inline constexpr bool kIsList = false;
 template <typename T>
-inline constexpr bool is_list<std::vector<T>> = true;
+inline constexpr bool kIsList<std::vector<T>> = true;
 
 }  // namespace filigree::internal

@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "filigree/runtime.h"
+#include "filigree/train.h"
 #include "io/json_value.h"
+#include "io/message_text.h"
 #include "io/safetensors.h"
 #include "kernels/descent.h"
 #include "train/config.h"
@@ -55,7 +57,7 @@ class Hash {
       hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15u;
       hash_ ^= hash_ >> 32;
     }
-    for (; i < bytes.size(); ++i) add(static_cast<std::uint64_t>(bytes[i]));
+    for (; i < bytes.size(); ++i) add(std::to_integer<std::uint64_t>(bytes[i]));
   }
   std::uint64_t value() const { return hash_; }
 
@@ -202,6 +204,36 @@ void add_layer(std::vector<Layer>& layers, std::vector<ExitHead>& exits, const T
   }
 }
 
+// As JSON, name by name: unlike the TOML library, our reader of JSON survives memory that ran out.
+std::string settings_text(const TrainOptions& options) {
+  std::string text = "{\"preset\":" + json_text(options.preset, true);
+  for (const SettingInfo& info : setting_infos(options))
+    text += fmt::format(",\"{}\":{}", info.name, json_text(info.standard));
+  return text + "}";
+}
+
+TrainOptions read_settings(const TensorFile& file, TrainOptions options) {
+  if (!file.metadata().contains("settings")) {  // up to version 0.2: TOML
+    const std::string& config = file.metadata("config");
+    return parse_config(Source(std::as_bytes(std::span(config)), file.name()), {{}, options}).options;
+  }
+  const std::string place = file.name() + ": metadata settings";
+  const JsonValue settings = parse_json(file.metadata("settings"), place, 1);
+  for (const auto& [name, value] : settings.members) {
+    if (!value.is(JsonValue::Kind::text)) fail("{}: {} is no text", place, in_quotes(name));
+    if (name == "preset") {
+      options.preset = value.text;
+      continue;
+    }
+    try {
+      apply_setting(options, name, value.text);
+    } catch (const std::invalid_argument& error) {
+      fail("{}: {}", place, error.what());
+    }
+  }
+  return options;
+}
+
 }  // namespace
 
 std::string to_json_line(const EpochReport& report) {
@@ -238,10 +270,10 @@ EpochReport epoch_from_json(const std::string& line) {
 
 std::uint64_t fingerprint(const Dataset& data) {
   Hash hash;
-  hash.add(static_cast<std::uint64_t>(data.classes));
+  hash.add(data.classes);
   for (const DataRows* part : {&data.train, &data.test}) {
-    hash.add(static_cast<std::uint64_t>(part->rows));
-    hash.add(static_cast<std::uint64_t>(part->features));
+    hash.add(part->rows);
+    hash.add(part->features);
     hash.add(std::as_bytes(std::span(part->label)));
     hash.add(std::as_bytes(std::span(part->bytes)));
     hash.add(std::as_bytes(std::span(part->floats)));
@@ -271,7 +303,7 @@ void write_checkpoint(Target target, const TrainState& state) {
   Tensors tensors;
   Metadata metadata;
   metadata["format"] = kFormat;
-  metadata["config"] = to_toml({{}, state.options});
+  metadata["settings"] = settings_text(state.options);
   metadata["simd"] = simd_name();
   metadata["data"] = fmt::format("{}", state.data_fingerprint);
   metadata["step"] = fmt::format("{}", state.step);
@@ -313,8 +345,7 @@ TrainState read_checkpoint(Source source, const TrainOptions& defaults) {
 
 TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults) {
   TrainState state;
-  const std::string& config = file.metadata("config");
-  state.options = parse_config(Source(std::as_bytes(std::span(config)), file.name()), {{}, defaults}).options;
+  state.options = read_settings(file, defaults);
   state.data_fingerprint = number<std::uint64_t>(file, "data");
   state.step = number<std::int64_t>(file, "step");
   state.step_in_epoch = number<std::int64_t>(file, "step_in_epoch");

@@ -39,15 +39,15 @@ DataRows make_rows(Kind kind, std::vector<Index> labels, Index features, const V
     for (Index f = 0; f < features; ++f, ++at) {
       const double v = value(r, f);
       if (kind == Kind::floats) {
-        data.floats[at] = static_cast<float>(v);
+        data.floats[at] = v;
       } else if (kind == Kind::bytes) {
         data.bytes[at] = static_cast<std::uint8_t>(std::clamp(128 + 40 * v, 0.0, 255.0));
       } else if (v != 0) {
         data.column.push_back(f);
-        data.value.push_back(static_cast<float>(v));
+        data.value.push_back(v);
       }
     }
-    if (kind == Kind::sparse) data.row_begin.push_back(static_cast<Offset>(data.column.size()));
+    if (kind == Kind::sparse) data.row_begin.push_back(data.column.size());
   }
   return data;
 }
@@ -89,7 +89,7 @@ inline double feature_of(const DataRows& data, const InputScaling& scaling, Inde
   const std::size_t r = row;
   const std::size_t f = feature;
   if (data.sparse()) {
-    for (std::size_t i = data.row_begin[r]; i < static_cast<std::size_t>(data.row_begin[r + 1]); ++i)
+    for (Offset i = data.row_begin[r]; i < data.row_begin[r + 1]; ++i)
       if (data.column[i] == feature) return double{data.value[i]};
     return 0;
   }
@@ -263,7 +263,7 @@ inline Record random_record(const std::vector<TrainLayer>& layers, std::size_t s
   Random random(seed);
   const auto fill = [&](Buffer<float>& values) {
     for (std::size_t i = 0; i < values.size(); ++i)
-      if (i % record.width < samples) values[i] = static_cast<float>(random.normal());
+      if (i % record.width < samples) values[i] = random.normal();
   };
   for (Record::LayerRecord& layer : record.layers) {
     fill(layer.x);

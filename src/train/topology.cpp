@@ -49,7 +49,7 @@ std::vector<double> er_connections(const TrainOptions& options, double total) {
 template <typename Place>
 void place_connections(Index inputs, Index outputs, Offset count, Random& random, const Place& place) {
   const Offset each = count / outputs;
-  std::vector<Index> fan_in(outputs, static_cast<Index>(each));
+  std::vector<Index> fan_in(outputs, each);
   std::vector<Index> order(outputs);
   std::iota(order.begin(), order.end(), 0);
   random.shuffle(std::span(order));
@@ -116,6 +116,25 @@ ActivationFunction hidden_activation(const TrainOptions& options, std::size_t le
   return Activation::relu;
 }
 
+// Per layer, before rounding.
+std::vector<double> wanted_connections(const TrainOptions& options, double total) {
+  const NetworkOptions& network = options.network;
+  std::vector<double> wanted(network.neurons.size() - 1);
+  switch (network.distribution) {
+    case Distribution::er:
+      return er_connections(options, total);
+    case Distribution::uniform:
+      for (std::size_t l = 0; l < wanted.size(); ++l)
+        wanted[l] = weights_of(options, l) * (1 - network.sparsity);
+      break;
+    case Distribution::densities:
+      for (std::size_t l = 0; l < wanted.size(); ++l)
+        wanted[l] = weights_of(options, l) * network.densities[l];
+      break;
+  }
+  return wanted;
+}
+
 }  // namespace
 
 std::vector<Offset> connections_per_layer(const TrainOptions& options) {
@@ -123,15 +142,7 @@ std::vector<Offset> connections_per_layer(const TrainOptions& options) {
   double all = 0;
   for (std::size_t l = 0; l < layers; ++l) all += weights_of(options, l);
   const double total = std::round(all * (1 - options.network.sparsity));
-  std::vector<double> wanted(layers);
-  if (options.network.distribution == Distribution::er) {
-    wanted = er_connections(options, total);
-  } else {
-    for (std::size_t l = 0; l < layers; ++l)
-      wanted[l] = weights_of(options, l) * (options.network.distribution == Distribution::uniform
-                                                ? 1 - options.network.sparsity
-                                                : options.network.densities[l]);
-  }
+  const std::vector<double> wanted = wanted_connections(options, total);
   std::vector<Offset> count(layers);
   double exact = 0;
   Offset placed = 0;  // rounding the running sum keeps the total
@@ -168,7 +179,7 @@ void draw_values(const TrainOptions& options, TrainLayer& layer, std::size_t l) 
     for (std::size_t e = 0; e < layer.value.size(); ++e) draw(e, e / layer.inputs);
     return;
   }
-  for (std::size_t r = 0; r < static_cast<std::size_t>(layer.pattern.rows); ++r)
+  for (Index r = 0; r < layer.pattern.rows; ++r)
     for (std::size_t e = layer.pattern.row_begin[r]; e < layer.pattern.row_begin[r + 1]; ++e)
       draw(e, layer.by_input ? layer.pattern.column[e] : r);
 }

@@ -2,6 +2,8 @@
 // Tests of training in loops of the user's own.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include <numeric>
 
 #include "base/random.h"
@@ -19,8 +21,7 @@ Data blobs(Index rows, std::uint64_t seed) {
   std::vector<Index> labels;
   for (Index r = 0; r < rows; ++r) {
     labels.push_back(r % 3);
-    for (int f = 0; f < 6; ++f)
-      values.push_back(static_cast<float>(random.normal() + (f % 3 == r % 3 ? 2 : 0)));
+    for (int f = 0; f < 6; ++f) values.push_back(random.normal() + (f % 3 == r % 3 ? 2 : 0));
   }
   return make_data(values, labels, 6);
 }
@@ -67,6 +68,26 @@ TEST(Trainer, GoesOnFromItsStateBitByBit) {
   damaged[damaged.size() / 2] ^= std::byte{4};
   EXPECT_NE(error_of([&] { Trainer(data, damaged); }), "");
   EXPECT_NE(error_of([&] { Trainer(blobs(300, 3), state); }).find("other data"), std::string::npos);
+}
+
+TEST(Trainer, AnyNumberWorkSideBySide) {
+  const Data data = blobs(300, 2);
+  const auto trained = [&] {
+    Trainer trainer(data, small());
+    while (!trainer.done()) trainer.epoch();
+    return copied_layers(trainer.network());
+  };
+  const auto alone = trained();
+  std::vector<std::vector<Layer>> found(4);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < found.size(); ++t)
+    threads.emplace_back([&, t] {
+      const Session session({.threads = static_cast<int>(1 + t % 3)});
+      const Session::Use use(session);
+      found[t] = trained();
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& layers : found) EXPECT_EQ(layers, alone);
 }
 
 TEST(Trainer, TakesStepsOnChosenRowsAtAnotherRate) {

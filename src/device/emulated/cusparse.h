@@ -160,7 +160,7 @@ inline cusparseStatus_t cusparseSpGEMM_compute(cusparseHandle_t handle, cusparse
   for (void* each : product->buffers)
     static_cast<char*>(each)[filigree::internal::emulated::kBufferBytes - 1] =
         1;  // they are as long as was said
-  product->rows.assign(static_cast<std::size_t>(a->rows), {});
+  product->rows.assign(a->rows, {});
   c->nnz = 0;
   for (std::int64_t r = 0; r < a->rows; ++r) {
     auto& row = product->rows[static_cast<std::size_t>(r)];

@@ -32,6 +32,28 @@ double share_done(const TrainOptions& options, const Moment& moment) {
   return std::min(1.0, static_cast<double>(moment.step) / (evolutions * options.evolution.update_every));
 }
 
+bool layers_compared(const TrainOptions& options) {
+  switch (options.evolution.redistribute) {
+    case Redistribute::layer:
+      return false;
+    case Redistribute::global:
+      return true;
+  }
+  return false;
+}
+
+double not_yet_pruned(double amount, const TrainOptions& options, const Moment& moment) {
+  switch (options.pruning.schedule) {
+    case PruneSchedule::once:
+      return 0;
+    case PruneSchedule::cubic: {
+      const double left = 1 - share_done(options, moment);
+      return amount * left * left * left;
+    }
+  }
+  return 0;
+}
+
 Offset wanted_connections(const TrainOptions& options, const Moment& moment) {
   double all = 0, first = 0;
   for (const LayerShape& layer : layout(options)) {
@@ -50,7 +72,6 @@ std::size_t least_connections(const std::vector<TrainLayer>& layers, std::size_t
 std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers, const TrainOptions& options,
                                           const Moment& moment) {
   const std::vector<Offset> start = connections_per_layer(options);
-  const double left = options.pruning.schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
   // Compared all together, layers keep what the network keeps; each for itself, none keeps more than it has.
   double all_first = 0, all_last = 0;
   for (std::size_t l = 0; l < layers.size(); ++l) {
@@ -58,7 +79,7 @@ std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers,
     all_last += layers[l].capacity() * (1 - options.evolution.final_sparsity);
   }
   const double share = std::min(1.0, all_last / all_first);
-  const bool global = options.evolution.redistribute == Redistribute::global;
+  const bool global = layers_compared(options);
   std::vector<std::size_t> kept;
   double exact = 0;
   std::size_t given = 0, least = 0;  // rounding the running sum keeps the total
@@ -67,12 +88,12 @@ std::vector<std::size_t> kept_connections(const std::vector<TrainLayer>& layers,
     const double last = global
                             ? first * share
                             : std::min(first, layers[l].capacity() * (1 - options.evolution.final_sparsity));
-    exact += last + (first - last) * left * left * left;
+    exact += last + not_yet_pruned(first - last, options, moment);
     const std::size_t upto = std::llround(exact);
     kept.push_back(upto - given);
     given = upto;
     least += least_connections(layers, l);
-    if (options.evolution.redistribute == Redistribute::layer && kept[l] < least_connections(layers, l))
+    if (!global && kept[l] < least_connections(layers, l))
       fail("a final sparsity of {} leaves layer {} ({} to {} neurons) {} connections; {} are the least",
            options.evolution.final_sparsity, l + 1, layers[l].inputs, layers[l].outputs, kept[l],
            least_connections(layers, l));
@@ -142,7 +163,7 @@ void drop_globally(const std::vector<TrainLayer>& layers, double fraction, std::
 
 Drop shared_out(const std::vector<TrainLayer>& layers, const RuleContext& context, std::vector<Keep>& keep) {
   const TrainOptions& options = context.options;
-  const bool global = options.evolution.redistribute == Redistribute::global;
+  const bool global = layers_compared(options);
   std::size_t before = 0;
   for (const TrainLayer& layer : layers) before += layer.connections();
   Drop result;

@@ -12,6 +12,12 @@ double drop_fraction(const TrainOptions& options, const Moment& moment);
 // The end is reached by the last change, not at some step after it: the share of the way that is done.
 double share_done(const TrainOptions& options, const Moment& moment);
 
+// Whether all layers share one number of connections.
+bool layers_compared(const TrainOptions& options);
+
+// Of an amount that pruning removes, what is not to be removed yet.
+double not_yet_pruned(double amount, const TrainOptions& options, const Moment& moment);
+
 // Connections the network should have after this change (they differ with final_sparsity only).
 Offset wanted_connections(const TrainOptions& options, const Moment& moment);
 

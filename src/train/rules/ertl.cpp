@@ -65,8 +65,8 @@ class ErtlRule final : public EvolutionRule {
 
   std::vector<Candidate> grow(std::size_t l, const RuleContext& context, const Pattern& taken,
                               std::size_t count, std::size_t dropped) const override {
-    const double k = std::ceil(std::sqrt(static_cast<double>(std::max<std::size_t>(1, dropped))));
-    const auto outputs = costliest_neurons(context.growth->costs(l), static_cast<std::size_t>(k));
+    const double k = std::ceil(std::sqrt(std::max<std::size_t>(1, dropped)));
+    const auto outputs = costliest_neurons(context.growth->costs(l), k);
     return context.growth->largest(l, taken, count, outputs);
   }
 

@@ -38,7 +38,7 @@ class GranetRule final : public EvolutionRule {
       result.wanted += pruned[l];
       if (pruned[l] < layers[l].capacity())
         drop_smallest(layers[l], kept_entries(keep[l]), share_of(fraction, pruned[l]), keep[l]);
-      result.share.push_back(static_cast<double>(pruned[l] - count_kept(keep[l])));
+      result.share.push_back(pruned[l] - count_kept(keep[l]));
     }
     return result;
   }

@@ -87,10 +87,9 @@ void sort_by_size(const TrainLayer& layer, std::span<std::uint32_t> entries) {
 
 // How many of m may stay at this moment.
 std::size_t allowed_of_m(const TrainOptions& options, const Moment& moment) {
-  const double left = options.pruning.schedule == PruneSchedule::once ? 0 : 1 - share_done(options, moment);
   const double spare = options.pruning.group_size - options.pruning.group_kept;
   return static_cast<std::size_t>(options.pruning.group_kept) +
-         static_cast<std::size_t>(std::floor(spare * left * left * left));
+         static_cast<std::size_t>(std::floor(not_yet_pruned(spare, options, moment)));
 }
 
 void keep_n_of_m(const std::vector<TrainLayer>& layers, const TrainOptions& options, const Moment& moment,

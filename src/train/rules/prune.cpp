@@ -69,15 +69,16 @@ void mark_pruned(const std::vector<TrainLayer>& layers, const TrainOptions& opti
     }
   };
   const auto above = [](std::size_t a, std::size_t b) { return a > b ? a - b : 0; };
+  const bool compared = layers_compared(options);
   std::vector<Worth> all;
   for (std::uint32_t l = 0; l < layers.size(); ++l) {
     std::vector<Worth> list = worths(layers[l], l, options, moment, keep[l]);
-    if (options.evolution.redistribute == Redistribute::layer)
-      drop(std::move(list), above(left[l], wanted[l]));
-    else
+    if (compared)
       all.insert(all.end(), list.begin(), list.end());
+    else
+      drop(std::move(list), above(left[l], wanted[l]));
   }
-  if (options.evolution.redistribute == Redistribute::global)
+  if (compared)
     drop(std::move(all), above(std::accumulate(left.begin(), left.end(), std::size_t{0}),
                                std::accumulate(wanted.begin(), wanted.end(), std::size_t{0})));
 }

@@ -78,7 +78,7 @@ TEST(EvolveGranet, PrunesAlongACubicCurveAndRegrowsInEachLayer) {
   const double all = 40 * 30 + 30 * 20 + 20 * 10, first = all * 0.4, last = all * 0.1;
   for (const std::int64_t step : {10, 20, 30, 60, 100}) {
     for (TrainLayer& layer : setup.layers)  // as training would
-      for (float& value : layer.value) value = static_cast<float>(random.normal());
+      for (float& value : layer.value) value = random.normal();
     const std::size_t before = connections(setup.layers);
     const Evolution evolution = setup.run({step, 101, 0.1});
     const double left = 1 - static_cast<double>(step) / 100;

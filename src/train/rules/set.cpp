@@ -14,7 +14,7 @@ class SetRule final : public EvolutionRule {
   Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,
             std::vector<Keep>& keep) const override {
     const double fraction = drop_fraction(context.options, context.moment);
-    if (context.options.evolution.redistribute == Redistribute::global) {
+    if (layers_compared(context.options)) {
       drop_globally(layers, fraction, keep);
     } else {
       drop_by_layer(layers, keep,

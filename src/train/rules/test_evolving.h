@@ -53,7 +53,7 @@ struct Evolving {
     Random random(seed);
     for (TrainLayer& layer : layers)
       for (auto* values : {&layer.first, &layer.second, &layer.bias, &layer.bias_first, &layer.bias_second})
-        for (float& value : *values) value = static_cast<float>(random.normal());
+        for (float& value : *values) value = random.normal();
     record.emplace(random_record(layers, 40, 50, seed));
     before = layers;
   }
