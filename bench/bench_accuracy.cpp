@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accuracy table: how good sparse networks get, beside dense ones and beside what Ertl published.
+// The accuracy table: how good sparse networks get, next to dense ones and to what Ertl published.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr double kDense = -1;
 struct Case {
   std::string data, source;
   std::vector<Index> hidden;
-  void (*settle)(TrainOptions&);  // what was chosen on validation rows beside --preset best
+  void (*settle)(TrainOptions&);  // what was chosen on validation rows in addition to --preset best
   std::vector<double> published;  // dense, 90 %, 97 %, 99 %
   std::vector<double> asked;      // empty: what the dense network reaches, less `slack`
   std::vector<double> slack = {};

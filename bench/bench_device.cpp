@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The challenge on a CUDA device, every engine of it, beside what arithmetic and traffic allow.
+// The challenge on a CUDA device, every engine of it, next to what arithmetic and traffic allow.
 #include <algorithm>
 
 #include "base/median.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks as programs of their own, compiled here and now, beside the library.
+// Networks as programs of their own, compiled here and now, next to the library.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <spawn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse training and inference beside dense GEMM, in one process and in turns.
+// Sparse training and inference next to dense GEMM, interleaved in one process.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -166,7 +166,7 @@ TrainingRow make_row(const char* task, double sparsity, Offset connections, std:
   row.task = task;
   row.sparsity = sparsity;
   row.connections = connections;
-  // Ratios of turns that ran side by side, so that a slow moment of the machine hits both.
+  // Ratios of rounds that ran one after the other, so that a slow moment of the machine hits both.
   std::vector<double> ratios;
   for (std::size_t i = 0; i < seconds.size(); ++i) ratios.push_back(dense[i] / seconds[i]);
   row.speedup = median(ratios);

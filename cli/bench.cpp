@@ -65,7 +65,7 @@ bool all_right(const ChallengeBench& bench) {
   return std::all_of(bench.rows.begin(), bench.rows.end(), [](const BenchRow& row) { return row.right; });
 }
 
-// The twelve official sizes beside what others published.
+// The twelve official sizes next to what others published.
 int run_all(const ChallengeBenchArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   const auto figure = [](double s) { return s > 0 ? fmt::format("{:.4g}", s) : std::string("–"); };

@@ -22,7 +22,7 @@ struct ExportArguments {
 int run_export(ExportArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
-  if (arguments.out == "-") throw std::invalid_argument("--cpp needs a file: a second one goes beside it");
+  if (arguments.out == "-") throw std::invalid_argument("--cpp needs a file: its test goes next to it");
   const std::string out = output_file(arguments.out, {".cpp", ".cc", ".cxx"});
   const Network network = arguments.model.load();
   const ExportedProgram program = [&] {

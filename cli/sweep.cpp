@@ -70,7 +70,7 @@ int run_sweep(SweepArguments& arguments, const Context& context) {
     const SweepStart start = start_of(arguments, &data);
     print_line(common, "data", data.describe());
     print_line(common, "networks",
-               fmt::format("{} sparse beside dense ones, {} budgets, {} seeds, {} epochs",
+               fmt::format("{} sparse against dense ones, {} budgets, {} seeds, {} epochs",
                            shape_text(start.options.training.network.neurons), start.options.budgets.size(),
                            start.options.seeds, start.options.training.run.epochs));
     if (!common.quiet) std::fflush(stdout);

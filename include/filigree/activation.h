@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activation functions: a kind, its parameters, and all that the engine asks of one. To add a kind: a word
 // here, its meaning and facts in src/kernels/activation_ref.cpp, its SIMD body in
-// src/kernels/activation-inl.h, its device code in src/device/activate.h and its text in
-// src/compile/export_cpp.cpp; the compiler names the place that is missing.
+// src/kernels/activation-inl.h (called by activation.cpp), its device code in src/device/activate.h and its
+// text in src/compile/export_cpp.cpp; for training a word of HiddenActivation in options.h, which
+// src/train/topology.cpp translates. The compiler names the place that is missing.
 #pragma once
 
 #include <array>
@@ -47,12 +48,11 @@ struct ActivationFunction {
   bool gives_zero(float z) const;     // its value at z is exactly 0
   ZeroSums zero_sums() const;
   bool non_decreasing() const;
-  bool saturates() const { return kind == Activation::relu && cap < kNoCap; }
+  bool saturates() const;             // at its cap
   bool derivative_needs_sum() const;  // else the derivative follows from the value
   bool is_curve() const;              // computing it takes an exponential function
-  bool has_slope() const { return kind == Activation::leaky_relu; }
-  // The product's kernel can apply it: relu with its cap, or identity.
-  bool in_epilogue() const { return kind == Activation::relu || kind == Activation::identity; }
+  bool has_slope() const;             // model files keep it
+  bool in_epilogue() const;           // the product's kernel applies it: relu with its cap, or identity
 };
 
 }  // namespace filigree

@@ -166,7 +166,7 @@ struct CompressionRow {
   std::uint64_t file_bytes = 0;
   double load_seconds = 0;            // of the file, the median
   double accuracy = 0;                // test
-  std::vector<double> seconds = {};   // of calls of 1, 32 and 512 rows, medians of turns
+  std::vector<double> seconds = {};   // of calls of 1, 32 and 512 rows, medians of interleaved rounds
   std::vector<double> speedups = {};  // against "magnitude" of the same target, medians of ratios
   double predicted_seconds = 0;       // fssl: by the time model, for 512 rows; 0: none
   double prediction_error = 0;

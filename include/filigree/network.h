@@ -46,7 +46,7 @@ struct ExitInfo {
   Offset connections = 0;
 };
 
-// What a network says about its inputs and outputs beside its layers.
+// What a network says about its inputs and outputs, apart from its layers.
 struct NetworkFacts {
   InputScaling scaling = {};                  // of each input, before the first layer
   std::vector<std::string> input_names = {};  // of the columns; empty: they have none

@@ -35,7 +35,7 @@ struct InputOptions {
                                      const Observer& observer = {});
 
 // The inputs as the network takes them: columns are found by name where both sides have names, and those
-// beside them left out. Throws Error if they do not fit; `name` is the file's.
+// in addition to them left out. Throws Error if they do not fit; `name` is the file's.
 [[nodiscard]] InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name);
 
 struct Predictions {

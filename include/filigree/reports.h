@@ -16,7 +16,7 @@ namespace filigree {
 // What rows took on their way through a network.
 struct RunWork {
   Offset connections = 0;                 // multiplied with, over all rows
-  std::vector<Offset> rows_by_exit = {};  // that left by each exit; the last place is the network's end
+  std::vector<Offset> rows_by_exit = {};  // that left by each exit; the last element is of the network's end
 };
 
 // Chain layers lead from one level of neurons to the next, the first one from the inputs, level 0. The

@@ -106,7 +106,7 @@ TrainOptions preset_options(const std::string& name);
 
 // What there is to set, with these defaults.
 std::vector<SettingInfo> setting_infos(const TrainOptions& standard = {});
-// Sets one of them from text: "0.9", "he", "true", "784-256-10" (network), "0.1,0.2" (densities; "": none).
+// Sets one of them from text: "0.9", "he", "true", "784-256-10" (network), "0.1,0.2" (densities).
 // Throws std::invalid_argument that says what is possible.
 void apply_setting(TrainOptions& options, std::string_view name, std::string_view text);
 // The other way: what a setting is, as text.

@@ -14,7 +14,7 @@ namespace filigree::internal {
 const void* load_plugin(const std::string& name);
 
 // The directories that are searched, for messages: the one that the environment variable FILIGREE_PLUGINS
-// names, or those beside the program or library.
+// names, or those next to the program or library.
 std::string plugin_places();
 
 }  // namespace filigree::internal

@@ -73,6 +73,7 @@ LayerFacts facts_of(const Layer& layer, float input_cap) {
   LayerFacts facts;
   facts.input_cap = input_cap;
   facts.zero_stays_zero = zero_stays_zero(layer);
+  facts.non_decreasing = layer.activation.non_decreasing();
   constexpr float kLeast = 1e-30f;  // far above the subnormal numbers, whose rounding is not relative
   facts.biases_negative = std::ranges::all_of(layer.bias, [](float b) { return b <= -kLeast; });
   bool saturates = layer.outputs() > 0 && layer.activation.saturates() && std::isfinite(input_cap);

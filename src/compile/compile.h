@@ -17,6 +17,7 @@ struct LayerFacts {
   Index fan_in = 0;         // largest
   bool nonnegative = true;  // every weight
   bool zero_stays_zero = true;
+  bool non_decreasing = true;     // the activation
   bool biases_negative = true;    // every bias, and by more than the smallest numbers
   bool saturation_stays = false;  // inputs all at the cap give outputs all at the cap, however rounded
   float input_cap = 0;            // the cap that saturation_stays speaks of
@@ -52,7 +53,8 @@ struct PassResult {
 // Pass 3: neurons that no later layer reads, and what only they read. The outputs are all read.
 PassResult drop_unread_neurons(const Network& network);
 
-// Pass 4: inputs that every reader treats alike (same weight everywhere) are added up before the first layer.
+// Pass 4: inputs that every consumer treats alike (same weight everywhere) are added up before the first
+// layer.
 PassResult merge_alike_inputs(const Network& network);
 
 }  // namespace filigree::internal

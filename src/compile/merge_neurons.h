@@ -25,7 +25,7 @@ class MergeSweep {
   // `distinct` belongs to `layer`; it is apart so that it can be found for many layers at once.
   Layer step(const Layer& layer, const DistinctRows& distinct);
 
-  // What became of each neuron of the layer last stepped over: its place in the rewritten layer, or -1 for a
+  // What became of each neuron of the layer last stepped over: its index in the rewritten layer, or -1 for a
   // constant.
   const std::vector<Index>& neuron() const { return neuron_; }
   const std::vector<float>& constant() const { return constant_; }

@@ -46,7 +46,7 @@ struct TrainingLayer {
   std::span<float> bias, bias_first, bias_second;
 };
 
-// What drops out, as on the CPU: of 32 samples at a time, the key of each level and the place of the first of
+// What drops out, as on the CPU: of 32 samples at a time, the key of each level and the index of the first of
 // them in the panel of TrainingShape::panel samples that they share with others there.
 struct DropPlan {
   std::vector<std::uint32_t> key;   // levels × groups
@@ -64,7 +64,7 @@ struct TrainingSums {
   std::int64_t correct = 0;
 };
 
-// A place in a layer's pattern and the gradient there.
+// A position in a layer's matrix and the gradient there.
 struct PlacedGradient {
   float gradient = 0;
   std::uint32_t row = 0, column = 0;
@@ -97,8 +97,8 @@ class DeviceTraining {
 
   // Of what add_gradients kept: the sum of |gradient| at each output of a layer,
   virtual std::vector<double> costs(std::size_t layer) = 0;
-  // and the `count` largest gradients at places that `row_begin` and `column` do not hold, none of them zero,
-  // in any order, with a few smaller ones. `outputs`, unless empty: only to these.
+  // and the `count` largest gradients at positions that `row_begin` and `column` do not hold, none of them
+  // zero, in any order, with a few smaller ones. `outputs`, unless empty: only to these.
   virtual std::vector<PlacedGradient> largest_gradients(std::size_t layer,
                                                         std::span<const std::uint32_t> row_begin,
                                                         std::span<const std::uint16_t> column,

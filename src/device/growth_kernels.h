@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which connections could grow, on a device: costs of neurons, and the largest gradients of places that are
-// free. The full gradient never exists: tiles of it are computed, looked at and forgotten, twice.
+// Which connections could grow, on a device: costs of neurons, and the largest gradients of positions that
+// are free. The full gradient never exists: tiles of it are computed, looked at and forgotten, twice.
 #pragma once
 
 #include "device/connection_walk.h"
@@ -9,7 +9,7 @@
 namespace filigree::internal {
 
 // The gradients at (row, column) = the sum over samples of a[row] b[column], for all rows and columns, or for
-// those listed, at places that `taken` does not hold.
+// those listed, at positions that `taken` does not hold.
 struct GrowthSearch {
   const float *a = nullptr, *b = nullptr;  // neuron-major
   unsigned width = 0;                      // samples

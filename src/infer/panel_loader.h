@@ -17,6 +17,7 @@ namespace filigree::internal {
 // How the inputs that rows have become those that a plan has.
 class InputMap {
  public:
+  InputMap() : InputMap({}, 0) {}
   // input_of: per column of the rows, the input it is added to, or -1.
   InputMap(std::vector<Index> input_of, Index inputs);
 

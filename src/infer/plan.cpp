@@ -115,27 +115,28 @@ std::shared_ptr<Plan::Impl> routed_plan(const Network& network, double threshold
   std::iota(outputs.begin(), outputs.end(), 0);
   std::vector<float> constants(outputs.size(), 0.0f);
   const bool by_share = parts.facts.loss != Loss::mse;
-  return std::make_shared<Plan::Impl>(
-      Plan::Impl{Session::current(),
-                 nullptr,
-                 std::make_unique<RoutedPlan>(*parts.layers, parts.exits, threshold, by_share),
-                 {std::move(inputs), network.inputs()},
-                 std::move(outputs),
-                 std::move(constants),
-                 parts.facts,
-                 parts.exits.size(),
-                 nullptr});
+  auto plan = std::make_shared<Plan::Impl>();
+  plan->routed = std::make_unique<RoutedPlan>(*parts.layers, parts.exits, threshold, by_share);
+  plan->input_map = {std::move(inputs), network.inputs()};
+  plan->output_of = std::move(outputs);
+  plan->output_constant = std::move(constants);
+  plan->facts = parts.facts;
+  plan->exits = parts.exits.size();
+  return plan;
 }
 
 std::shared_ptr<Plan::Impl> chain_plan(const Network& network, const Observer& observer) {
   Compiled compiled = compile_exactly(network, observer);
   const Network::Parts& parts = compiled.network.parts();
-  InputMap map(parts.ports.input_of, compiled.network.width(0));
-  std::vector<LayerPointer> layers = all_layers(compiled.network);
-  return std::make_shared<Plan::Impl>(
-      Plan::Impl{Session::current(), plan_compiled(std::move(layers), compiled.facts, observer), nullptr,
-                 std::move(map), parts.ports.output_of, parts.ports.output_constant, parts.facts,
-                 network.parts().exits.size(), device_executor()});
+  auto plan = std::make_shared<Plan::Impl>();
+  plan->layers = plan_compiled(all_layers(compiled.network), compiled.facts, observer);
+  plan->input_map = {parts.ports.input_of, compiled.network.width(0)};
+  plan->output_of = parts.ports.output_of;
+  plan->output_constant = parts.ports.output_constant;
+  plan->facts = parts.facts;
+  plan->exits = network.parts().exits.size();
+  plan->device = device_executor();
+  return plan;
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace filigree {
 
 struct Plan::Impl {
-  Session session;                                 // that it runs in
+  Session session = Session::current();            // that it runs in
   std::unique_ptr<internal::ResidentPlan> layers;  // or:
   std::unique_ptr<internal::RoutedPlan> routed;
   internal::InputMap input_map;

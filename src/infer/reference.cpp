@@ -104,7 +104,8 @@ ReferenceVerdict reference_verdict(const LayerSource& network, const InputRows& 
   for (Index l = 0; monotone && l < network.layers(); ++l) {
     observer.check_stop();
     const LayerPointer layer = network.layer(l);
-    monotone = std::ranges::all_of(layer->weights.value, [](float v) { return v >= 0; });
+    monotone = layer->activation.non_decreasing() &&
+               std::ranges::all_of(layer->weights.value, [](float v) { return v >= 0; });
     fan_in = std::max(fan_in, largest_fan_in(*layer));
   }
   if (!monotone) {

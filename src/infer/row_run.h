@@ -31,7 +31,7 @@ class RowPlan {
 };
 
 // A plan run in the way that is faster for as many rows as there are. The first calls of few rows try both
-// ways in turns and are timed; which way is taken changes no bit of the outputs.
+// ways alternately and are timed; which way is taken changes no bit of the outputs.
 class AdaptiveRun {
  public:
   void operator()(const ResidentPlan& plan, std::size_t rows, const MakeLoader& make_loader,

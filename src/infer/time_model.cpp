@@ -212,7 +212,7 @@ std::vector<TimedPlan> price_samples(std::size_t rows) {
 PartPrices fit_prices(const std::vector<TimedPlan>& plans, std::size_t rows, int rounds,
                       const Observer& observer) {
   Yardstick yardstick(rows);
-  // In rounds over all networks and in turns with the yardstick: the machine's speed drifts.
+  // In rounds over all networks interleaved with the yardstick: the machine's speed drifts.
   std::vector<std::vector<double>> ratios(plans.size());
   std::vector<double> yardsticks;
   for (int round = 0; round <= rounds; ++round) {

@@ -2,11 +2,13 @@
 #include "io/directory_lock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -45,6 +47,18 @@ std::string holder_of(ino_t inode) {
   return "another process";
 }
 
+// What processes left that were killed while a finished file got its name.
+void remove_leftovers(const std::filesystem::path& directory) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename().string();
+    long process = 0;
+    if (std::sscanf(name.c_str(), ".filigree-%ld-", &process) == 1 && name.ends_with(".tmp") &&
+        process != ::getpid() && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)
+      std::filesystem::remove(entry.path(), error);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const DirectoryLock> lock_directory(const std::filesystem::path& directory) {
@@ -65,6 +79,7 @@ std::shared_ptr<const DirectoryLock> lock_directory(const std::filesystem::path&
          holder_of(status.st_ino));
   }
   held[path] = lock;
+  remove_leftovers(path);
   return lock;
 }
 

@@ -122,6 +122,48 @@ bool ActivationFunction::derivative_needs_sum() const {
   return true;
 }
 
+bool ActivationFunction::saturates() const {
+  switch (kind) {
+    case Activation::relu:
+      return cap < kNoCap;
+    case Activation::identity:
+    case Activation::leaky_relu:
+    case Activation::sigmoid:
+    case Activation::tanh:
+    case Activation::softplus:
+      return false;
+  }
+  return false;
+}
+
+bool ActivationFunction::has_slope() const {
+  switch (kind) {
+    case Activation::leaky_relu:
+      return true;
+    case Activation::identity:
+    case Activation::relu:
+    case Activation::sigmoid:
+    case Activation::tanh:
+    case Activation::softplus:
+      return false;
+  }
+  return false;
+}
+
+bool ActivationFunction::in_epilogue() const {
+  switch (kind) {
+    case Activation::identity:
+    case Activation::relu:
+      return true;
+    case Activation::leaky_relu:
+    case Activation::sigmoid:
+    case Activation::tanh:
+    case Activation::softplus:
+      return false;
+  }
+  return false;
+}
+
 bool ActivationFunction::is_curve() const {
   switch (kind) {
     case Activation::identity:

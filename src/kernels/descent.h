@@ -30,7 +30,8 @@ struct DescentRates {
   float correct1 = 1, correct2 = 1;         // Adam: 1 / (1 - beta^step)
 };
 
-// Weights with their gradients and the moments that the optimizer has of each; the others are empty.
+// Weights with their gradients and the first and second moment, as far as the optimizer has them; the others
+// are empty.
 struct Descent {
   std::span<float> value;
   std::span<const float> gradient;

@@ -10,9 +10,9 @@ namespace filigree::internal {
 
 inline constexpr std::size_t kFindPadding = 16;
 
-// Writes the places of the values v with |v| ≥ bound to `place`, ascending, and returns how many there are;
-// place has room for values.size() + kFindPadding. A NaN is never large.
-std::size_t find_large(std::span<const float> values, float bound, std::uint32_t* place);
-std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* place);
+// Writes the indices of the values v with |v| ≥ bound to `index`, ascending, and returns how many there are;
+// index has room for values.size() + kFindPadding. A NaN is never large.
+std::size_t find_large(std::span<const float> values, float bound, std::uint32_t* index);
+std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* index);
 
 }  // namespace filigree::internal

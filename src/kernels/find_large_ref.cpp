@@ -6,10 +6,10 @@
 
 namespace filigree::internal {
 
-std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* place) {
+std::size_t find_large_reference(std::span<const float> values, float bound, std::uint32_t* index) {
   std::size_t found = 0;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (std::fabs(values[i]) >= bound) place[found++] = i;
+    if (std::fabs(values[i]) >= bound) index[found++] = i;
   return found;
 }
 

@@ -45,7 +45,7 @@ struct PackedMatrix {
   float uniform = 0;  // the value of every entry, a power of two, if `value` is empty
   std::vector<Tile> tiles;
   std::vector<Run> runs;
-  Buffer<std::uint32_t> output;  // the output of each place in the runs
+  Buffer<std::uint32_t> output;  // the output of each position in the runs
   Buffer<std::uint16_t> input;   // relative to the tile's first input
   Buffer<float> value;           // empty: uniform
 

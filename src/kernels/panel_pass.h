@@ -41,9 +41,6 @@ void gradient_panel_reference(const Pattern& w, const float* y, const float* x, 
 void backward_panel(const Pattern& w, std::span<const float> value, bool gated, const float* x,
                     const float* delta, float* next, std::span<float> gradient,
                     std::size_t panel_rows = kPanelRows);
-void backward_panel_reference(const Pattern& w, std::span<const float> value, bool gated, const float* x,
-                              const float* delta, float* next, std::span<float> gradient,
-                              std::size_t panel_rows = kPanelRows);
 
 // sum[r] += the sum over the samples of y[r], for each of the first `rows` rows: the gradient of the biases.
 void add_row_sums(const float* y, std::size_t rows, std::span<float> sum,

@@ -42,13 +42,6 @@ void gradient_panel_reference(const Pattern& w, const float* y, const float* x, 
   });
 }
 
-void backward_panel_reference(const Pattern& w, std::span<const float> value, bool gated, const float* x,
-                              const float* delta, float* next, std::span<float> gradient,
-                              std::size_t panel_rows) {
-  multiply_panel_reference(w, value, {}, {false, gated ? x : nullptr}, delta, next, panel_rows);
-  gradient_panel_reference(w, x, delta, gradient, panel_rows);
-}
-
 void add_row_sums_reference(const float* y, std::size_t rows, std::span<float> sum, std::size_t panel_rows) {
   for (std::size_t r = 0; r < rows; ++r) {
     double total = sum[r];

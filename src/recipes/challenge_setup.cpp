@@ -163,10 +163,9 @@ PreparedEngine prepare_engine(Engine engine, const Network& network, std::uint64
   std::vector<LayerPointer> layers = all_layers(compiled.network);
   prepared.connections = compiled.connections_before;
   prepared.compiled_connections = connections_of(layers);
-  // Zeros that stay zeros in spite of biases below zero: that is relu.
   prepared.plan.monotone =
       !compiled.biases_changed && std::ranges::all_of(compiled.facts, [](const LayerFacts& f) {
-        return f.nonnegative && f.zero_stays_zero && f.biases_negative;
+        return f.nonnegative && f.non_decreasing && f.zero_stays_zero && f.biases_negative;
       });
   prepared.plan.input_of = compiled.network.parts().ports.input_of;
   prepared.plan.compiled = plan_compiled(std::move(layers), compiled.facts, observer);

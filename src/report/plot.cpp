@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <span>
 
 namespace filigree::internal {
 
@@ -133,6 +134,24 @@ void draw_axes(std::string& svg, const Plot& plot, const Frame& frame) {
                  (kTop + bottom) / 2, escaped(plot.y_name), escaped(plot.title));
 }
 
+// One text for points that lie so close to each other that their own would overlap: "0.9 to 0.95".
+void draw_labels(std::string& svg, std::span<const PlotPoint> points, const Frame& frame) {
+  constexpr double kAcross = 34, kDown = 12;  // pixels of a short label
+  for (std::size_t i = 0; i < points.size();) {
+    const PlotPoint& first = points[i];
+    std::size_t end = i + 1;
+    while (end < points.size() && std::fabs(frame.x(points[end].x) - frame.x(first.x)) < kAcross &&
+           std::fabs(frame.y(points[end].y) - frame.y(first.y)) < kDown)
+      ++end;
+    const std::string& last = points[end - 1].label;
+    const std::string text = end - i > 1 && !last.empty() ? first.label + " to " + last : first.label;
+    if (!first.label.empty())
+      fmt::format_to(Out(svg), "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\">{}</text>\n",
+                     frame.x(first.x) + 6, frame.y(first.y) - 6, escaped(text));
+    i = end;
+  }
+}
+
 void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::size_t place) {
   std::vector<PlotPoint> points;
   std::ranges::copy_if(line.points, std::back_inserter(points), drawable);
@@ -147,10 +166,7 @@ void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::
                  "<polygon points=\"{0}{1}\" fill=\"{2}\" opacity=\"0.18\"/>\n"
                  "<polyline points=\"{3}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"2\"/>\n",
                  there, back, line.colour, along);
-  for (const PlotPoint& p : points)
-    if (!p.label.empty())
-      fmt::format_to(Out(svg), "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"11\">{}</text>\n",
-                     frame.x(p.x) + 6, frame.y(p.y) - 6, escaped(p.label));
+  draw_labels(svg, points, frame);
   for (const PlotPoint& p : points)
     fmt::format_to(Out(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"/>\n", frame.x(p.x),
                    frame.y(p.y), line.colour);

@@ -29,6 +29,17 @@ TEST(Plot, DrawsEveryLineWithItsBandAndPoints) {
   EXPECT_EQ(svg.rfind("</svg>\n"), svg.size() - 7);
 }
 
+TEST(Plot, WritesOneLabelForPointsThatLieTogether) {
+  Plot plot{"t", "x", "y", {{"one", "#111111", {}}}, 0, ""};
+  for (const double x : {100.0, 100.1, 900.0}) plot.lines[0].points.push_back({x, 5, 5, 5});
+  plot.lines[0].points[0].label = "a";
+  plot.lines[0].points[1].label = "b";
+  plot.lines[0].points[2].label = "c";
+  const std::string svg = to_svg(plot);
+  EXPECT_EQ(count(svg, ">a to b<"), 1u);
+  EXPECT_EQ(count(svg, ">c<"), 1u);
+}
+
 TEST(Plot, PutsRoundNumbersOnShortAxes) {
   Plot plot{"t", "x", "y", {{"one", "#111111", {{18000, 11, 10.5, 12.4}, {46000, 11.2, 10.6, 11.9}}}}, 0, ""};
   const std::string svg = to_svg(plot);

@@ -25,15 +25,16 @@ void validate_row(const EllMatrix& m, Index r, std::string_view what) {
     if (c == kEllPadding) {
       ended = true;
       if (m.value[place] != 0)
-        fail("{}: row {}, place {}: padding holds {}, not 0", what, r, k, m.value[place]);
+        fail("{}: row {}, position {}: padding holds {}, not 0", what, r, k, m.value[place]);
       continue;
     }
     if (c < 0 || c >= m.cols) {
-      fail("{}: row {}, place {}: column {}, but the matrix has {} columns", what, r, k, c, m.cols);
+      fail("{}: row {}, position {}: column {}, but the matrix has {} columns", what, r, k, c, m.cols);
     }
-    if (ended) fail("{}: row {}, place {}: column {} after padding", what, r, k, c);
+    if (ended) fail("{}: row {}, position {}: column {} after padding", what, r, k, c);
     if (c <= previous) {
-      fail("{}: row {}, place {}: column {} follows column {}; they must increase", what, r, k, c, previous);
+      fail("{}: row {}, position {}: column {} follows column {}; they must increase", what, r, k, c,
+           previous);
     }
     previous = c;
   }

@@ -42,16 +42,16 @@ TEST(EllRoundTrip, KeepsExplicitZeros) {
 TEST(EllValidate, NamesRowAndPlace) {
   EllMatrix m = small();
   m.column[4] = 4;
-  EXPECT_EQ(complaint(m), "W: row 2, place 0: column 4, but the matrix has 4 columns");
+  EXPECT_EQ(complaint(m), "W: row 2, position 0: column 4, but the matrix has 4 columns");
   m = small();
   m.column[0] = 3;
-  EXPECT_EQ(complaint(m), "W: row 0, place 1: column 3 follows column 3; they must increase");
+  EXPECT_EQ(complaint(m), "W: row 0, position 1: column 3 follows column 3; they must increase");
   m = small();
   m.column[3] = 2;
-  EXPECT_EQ(complaint(m), "W: row 1, place 1: column 2 after padding");
+  EXPECT_EQ(complaint(m), "W: row 1, position 1: column 2 after padding");
   m = small();
   m.value[5] = 8;
-  EXPECT_EQ(complaint(m), "W: row 2, place 1: padding holds 8, not 0");
+  EXPECT_EQ(complaint(m), "W: row 2, position 1: padding holds 8, not 0");
   m = small();
   m.width = 3;
   EXPECT_EQ(complaint(m), "W: 6 columns and 6 values, but 3 rows of width 3 need 9");

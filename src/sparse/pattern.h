@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which connections a layer in training has, without their values: CSR with 16-bit columns, because a
-// connection that is trained costs memory for its place as well as for its weight, gradient and momentum.
+// connection that is trained costs memory for its position as well as for its weight, gradient and momentum.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +39,11 @@ struct Pattern {
 // Fills `order` and `runs` from the rest.
 void index_rows(Pattern& pattern);
 
-// Throws Error naming the first place that breaks the format.
+// Throws Error naming the first position that breaks the format.
 void validate(const Pattern& pattern, std::string_view what);
 
 // Rows become columns. The values of the transposed connections are refreshed by transpose_values, which
-// walks both in step: a stored permutation would double what a connection's place costs.
+// walks both in step: a stored permutation would double what a connection's position costs.
 Pattern transpose(const Pattern& pattern);
 void transpose_values(const Pattern& pattern, std::span<const float> value, const Pattern& transposed,
                       std::span<std::uint32_t> cursor, std::span<float> transposed_value);

@@ -23,11 +23,11 @@ void for_each_connection(const TrainLayer& layer, const Visit& visit) {
                      : visit(r, std::size_t{layer.pattern.column[e]}, e);
 }
 
-// Neurons of hidden layers that have no input or no reader. Layers are counted by their outputs.
+// Neurons of hidden layers that have no input or no consumer. Layers are counted by their outputs.
 Index count_dead(const std::vector<TrainLayer>& layers);
 
-// Marks the connections of neurons that have no input or no reader (Ertl, figure 11), and what only led to
-// those. A neuron without input is constant: what it gave its readers goes to their biases.
+// Marks the connections of neurons that have no input or no consumer (Ertl, figure 11), and what only led to
+// those. A neuron without input is constant: what it gave its consumers goes to their biases.
 void mark_lost(std::vector<TrainLayer>& layers, std::vector<Keep>& keep);
 
 // The places of the connections that stay, without `order` and `runs`.

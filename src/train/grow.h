@@ -9,7 +9,7 @@
 namespace filigree::internal {
 
 // Hidden layer `l` (counted from 0) with one more neuron for each of `split` (which may repeat): a copy that
-// reads what the split one reads; each reader's weight is divided between the two, 30 to 70 % to one. The
+// reads what the split one reads; each consumer's weight is divided between the two, 30 to 70 % to one. The
 // function stays the same up to rounding (Net2Net's widening, for sparse layers).
 std::vector<Layer> widened(std::vector<Layer> layers, std::size_t l, const std::vector<Index>& split,
                            Random& random);

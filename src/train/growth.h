@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where new connections go: the largest gradients among places that have none, or places at random.
+// Where new connections go: the largest gradients among positions that have none, or positions at random.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace filigree::internal {
 
-// A place in a layer's pattern and the gradient of the mean loss there.
+// A position in a layer's matrix and the gradient of the mean loss there.
 struct Candidate {
   float gradient = 0;
   std::uint32_t row = 0, column = 0;
 };
 
-// Largest first; equal ones in the order of their places, so that the choice is one.
+// Largest first; equal ones in the order of their positions, so that the choice is one.
 bool larger(const Candidate& a, const Candidate& b);
 
-// The `count` largest gradients (by magnitude, none of them zero) at places that `taken` does not hold,
+// The `count` largest gradients (by magnitude, none of them zero) at positions that `taken` does not hold,
 // in any order. The dense gradient never exists: blocks of it are computed and forgotten, and what cannot be
 // large (by the Cauchy–Schwarz bound on norms) is not even computed. `outputs`: only to
 // these neurons.
@@ -61,8 +61,8 @@ class RecordedGrowth final : public GrowthView {
 // The `count` largest of `found`, in any order.
 void keep_largest(std::vector<Candidate>& found, std::size_t count);
 
-// `count` places at random that neither `taken` nor `chosen` holds, appended to `chosen`; fewer if there are
-// fewer.
+// `count` positions at random that neither `taken` nor `chosen` holds, appended to `chosen`; fewer if there
+// are fewer.
 void choose_at_random(const Pattern& taken, std::size_t count, Random& random,
                       std::vector<Candidate>& chosen);
 

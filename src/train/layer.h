@@ -28,13 +28,15 @@ struct TrainLayer {
 
   // A dense layer has no pattern; its values are outputs × inputs. Otherwise the pattern has a row for each
   // output, or for each input (`by_input`): where the layer reads sparse rows, so that the connections of a
-  // feature that occurs lie together, and in all layers above the first, for the way back (backward_panel).
+  // feature that occurs lie together, and in all layers above the first, for the backward pass
+  // (backward_panel).
   bool dense = false, by_input = false;
   Pattern pattern;
-  Pattern transposed;  // by output, for the way forward through the layers above the first; else empty
+  Pattern transposed;  // by output, for the forward pass through the layers above the first; else empty
   std::vector<float> value, transposed_value;
-  std::vector<float> first, second;  // momentum; Adam's second moment. Empty if the optimizer has none
-  std::vector<float> gradient;       // one for each slice of a batch
+  std::vector<float> first,
+      second;  // moments: momentum, and Adam's second moment. Empty if the optimizer has none
+  std::vector<float> gradient;  // one for each slice of a batch
   std::vector<float> bias, bias_first, bias_second, bias_gradient;
   double threshold = 0;  // Ertl's τ
 

@@ -112,9 +112,7 @@ void RunLog::guard(const Dataset& data, const TrainOptions& options,
     if (!std::filesystem::exists(checkpoint()))
       throw Error(fmt::format("{}; there is no checkpoint yet", error.what()));
     TrainState good = read_checkpoint(Source(checkpoint()), options);
-    good.facts.class_labels = data.class_label;
-    good.facts.input_names = data.feature_names;
-    good.origin = data.origin;
+    set_facts(good, data);
     write_model(files_.directory / kModel, network_of(good));
     throw Error(fmt::format("{}; the last good checkpoint is {}, and model.safetensors is its network",
                             error.what(), checkpoint().string()));

@@ -232,7 +232,6 @@ T number(const Setting& setting, std::string_view text) {
 
 template <typename T>
 std::vector<T> numbers(const Setting& setting, std::string_view text) {
-  if (text.empty()) return {};
   const std::string_view separators = is_shape(setting) ? "-," : ",";
   std::vector<T> list;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -306,6 +305,11 @@ std::string setting_text(const TrainOptions& options, std::string_view name) {
 }  // namespace filigree
 
 namespace filigree::internal {
+
+void clear_list(TrainOptions& options, const Setting& setting) {
+  std::visit(Visitor{[]<typename T>(std::vector<T>* value) { value->clear(); }, [](const auto&) {}},
+             setting.member(options));
+}
 
 void check_settings(const TrainOptions& options) {
   for (const Setting& setting : kSettings)

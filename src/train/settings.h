@@ -51,6 +51,9 @@ std::span<const Setting> all_settings();
 // Null: there is none of that name.
 const Setting* find_setting(std::string_view name);
 
+// A list becomes empty; other settings stay.
+void clear_list(TrainOptions& options, const Setting& setting);
+
 // Throws std::invalid_argument for the first value that is out of its range.
 void check_settings(const TrainOptions& options);
 

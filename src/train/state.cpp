@@ -14,6 +14,7 @@
 #include "io/safetensors.h"
 #include "kernels/descent.h"
 #include "train/config.h"
+#include "train/settings.h"
 #include "train/topology.h"
 
 namespace filigree::internal {
@@ -225,8 +226,12 @@ TrainOptions read_settings(const TensorFile& file, TrainOptions options) {
       options.preset = value.text;
       continue;
     }
+    const Setting* const setting = find_setting(name);
     try {
-      apply_setting(options, name, value.text);
+      if (setting != nullptr && value.text.empty())
+        clear_list(options, *setting);
+      else
+        apply_setting(options, name, value.text);
     } catch (const std::invalid_argument& error) {
       fail("{}: {}", place, error.what());
     }
@@ -282,6 +287,12 @@ std::uint64_t fingerprint(const Dataset& data) {
     hash.add(std::as_bytes(std::span(part->value)));
   }
   return hash.value();
+}
+
+void set_facts(TrainState& state, const Dataset& data) {
+  state.facts.class_labels = data.class_label;
+  state.facts.input_names = data.feature_names;
+  state.origin = data.origin;
 }
 
 std::uint64_t checkpoint_sum(const Metadata& metadata, const std::map<std::string, TensorView>& tensors) {

@@ -48,6 +48,9 @@ std::uint64_t checkpoint_sum(const Metadata& metadata, const std::map<std::strin
 // Of shapes, labels and features.
 std::uint64_t fingerprint(const Dataset& data);
 
+// What a network says about its data, which checkpoints leave out.
+void set_facts(TrainState& state, const Dataset& data);
+
 // The network as it is: the last one, or the best so far where the run watches for it.
 enum class Which { last, best };
 Network network_of(const TrainState& state, Which which = Which::last);

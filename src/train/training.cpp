@@ -156,9 +156,7 @@ Training::Training(const Dataset& data, TrainState state)
 }
 
 void Training::split_rows() {
-  state_.facts.class_labels = data_.class_label;
-  state_.facts.input_names = data_.feature_names;
-  state_.origin = data_.origin;
+  set_facts(state_, data_);
   train_rows_.resize(data_.train.rows);
   std::iota(train_rows_.begin(), train_rows_.end(), 0);
   const std::size_t count = std::llround(state_.options.run.validation * train_rows_.size());

@@ -61,7 +61,8 @@ class EvolutionRule {
   // Unmarks what goes. `keep` has what is left.
   virtual Drop drop(std::vector<TrainLayer>& layers, const RuleContext& context,
                     std::vector<Keep>& keep) const = 0;
-  // Up to `count` connections that layer number `l` should get beside those `taken`; others come by chance.
+  // Up to `count` connections that layer number `l` should get in addition to those `taken`; others come by
+  // chance.
   virtual std::vector<Candidate> grow(std::size_t /*l*/, const RuleContext&, const Pattern& /*taken*/,
                                       std::size_t /*count*/, std::size_t /*dropped*/) const {
     return {};
