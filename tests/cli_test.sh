@@ -756,7 +756,8 @@ case $2 in
     model="$work/run/model.safetensors"
     run 0 eval "$model" --data digits:600 --json "$work/e.json"
     says out "accuracy"; says out "of the test part"; says out "(by class)"
-    for field in network data part rows accuracy loss wrong wrong_by_class rows_by_class seconds threads; do
+    for field in network data part rows task metrics confusion balanced_accuracy f1_macro roc_auc accuracy loss wrong \
+                 wrong_by_class rows_by_class seconds threads; do
       grep -q "\"$field\":" "$work/e.json" || { echo "FAILED: no $field in the JSON"; failures=1; }
     done
     # What training said at its end, to the last digit.

@@ -2,6 +2,7 @@
 // How well a network does on data.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "filigree/data.h"
@@ -13,6 +14,17 @@ namespace filigree {
 struct EvaluateOptions {
   Part part = Part::test;
   double exit_threshold = 1;  // see PlanOptions
+  // ROC-AUC and average precision, for which the outputs of all rows are kept: 256 MiB of them at most.
+  bool ranks = true;
+};
+
+// One number with its name: accuracy, balanced_accuracy, f1_macro, f1_weighted, log_loss (of networks that
+// give logits), roc_auc, average_precision. They mean what scikit-learn means by these names; with more than
+// two classes the last two are means over the classes, each against all others.
+struct Metric {
+  std::string name;
+  double value = 0;
+  bool operator==(const Metric&) const = default;
 };
 
 // The fraction of rows whose largest output is their label, and what goes with it.
@@ -24,6 +36,9 @@ struct Evaluation {
   std::vector<Index> wrong_by_class, rows_by_class;  // by output of the network
   double connections_per_row = 0;                    // computed, on average
   std::vector<Offset> rows_by_exit = {};             // see RunWork
+  std::vector<Metric> metrics = {};                  // those that these rows have
+  // How many rows of each class (a row of the matrix) the network takes for which one; classes are outputs.
+  std::vector<Offset> confusion = {};
 };
 // Any number of threads may evaluate one network or plan at the same time.
 [[nodiscard]] Evaluation evaluate(const Network& network, const Data& data,

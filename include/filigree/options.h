@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "filigree/loss.h"
+#include "filigree/optimizer.h"
 #include "filigree/vocabulary.h"
 
 #pragma GCC visibility push(default)
@@ -37,8 +39,6 @@ enum class PruneSchedule { cubic, once };
 enum class Structure { none, neurons, blocks, n_of_m };
 enum class DropSchedule { cosine, linear, constant };
 enum class Redistribute { layer, global };
-enum class Optimizer { sgd, nesterov, adam, adamw, lion };
-enum class Loss { cross_entropy, mse };  // softmax + cross-entropy, sigmoid + mean squared error
 enum class HiddenActivation { relu, leaky_relu, all_relu, sigmoid, tanh, softplus };
 enum class Schedule { constant, step, cosine };
 enum class Part { train, test, all };  // of a data set; all: both, training rows first
@@ -173,9 +173,6 @@ struct SettingInfo {
   std::string_view placeholder = {};  // for its value in help texts: "N", "X", "WORD"
 };
 
-// The words for each setting's values, in the order of its enumeration.
-template <typename T>
-struct Words;
 template <>
 struct Words<Distribution> {
   static constexpr std::array<std::string_view, 3> kWords = {"uniform", "er", "densities"};
@@ -214,14 +211,6 @@ struct Words<Redistribute> {
   static constexpr std::array<std::string_view, 2> kWords = {"layer", "global"};
 };
 template <>
-struct Words<Optimizer> {
-  static constexpr std::array<std::string_view, 5> kWords = {"sgd", "nesterov", "adam", "adamw", "lion"};
-};
-template <>
-struct Words<Loss> {
-  static constexpr std::array<std::string_view, 2> kWords = {"cross-entropy", "mse"};
-};
-template <>
 struct Words<HiddenActivation> {
   static constexpr std::array<std::string_view, 6> kWords = {"relu",    "leaky-relu", "all-relu",
                                                              "sigmoid", "tanh",       "softplus"};
@@ -252,23 +241,6 @@ template <>
 struct Words<Check> {
   static constexpr std::array<std::string_view, 3> kWords = {"auto", "full", "none"};
 };
-
-template <typename T>
-constexpr std::string_view word(T value) {
-  return Words<T>::kWords[static_cast<std::size_t>(value)];
-}
-template <typename T>
-std::vector<std::string> words_of(const std::vector<T>& values) {
-  std::vector<std::string> words;
-  for (const T value : values) words.emplace_back(word(value));
-  return words;
-}
-template <typename T>
-constexpr std::optional<T> from_word(std::string_view text) {
-  for (std::size_t i = 0; i < Words<T>::kWords.size(); ++i)
-    if (Words<T>::kWords[i] == text) return static_cast<T>(i);
-  return std::nullopt;
-}
 
 }  // namespace filigree
 #pragma GCC visibility pop

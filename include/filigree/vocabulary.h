@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #pragma GCC visibility push(default)
 namespace filigree {
@@ -35,6 +37,26 @@ class Cancelled : public Error {
  public:
   Cancelled() : Error("interrupted") {}
 };
+
+// The words of an enumeration's values, in their order: what files and the command line call them.
+template <typename T>
+struct Words;
+template <typename T>
+constexpr std::string_view word(T value) {
+  return Words<T>::kWords[static_cast<std::size_t>(value)];
+}
+template <typename T>
+std::vector<std::string> words_of(const std::vector<T>& values) {
+  std::vector<std::string> words;
+  for (const T value : values) words.emplace_back(word(value));
+  return words;
+}
+template <typename T>
+constexpr std::optional<T> from_word(std::string_view text) {
+  for (std::size_t i = 0; i < Words<T>::kWords.size(); ++i)
+    if (Words<T>::kWords[i] == text) return static_cast<T>(i);
+  return std::nullopt;
+}
 
 // How far a stage of long work has come. `done` reaches `total` when the stage ends.
 struct Progress {

@@ -242,32 +242,6 @@ TEST(ImageSets, WithoutTestFilesTheRowsAreSplit) {
   EXPECT_EQ(seen, first_rows(50));
 }
 
-TEST(Split, IsDecidedByTheSeed) {
-  const Split one = split_rows(1000, 0.3, 7);
-  EXPECT_EQ(one.test.size(), 300U);
-  EXPECT_EQ(one.train.size(), 700U);
-  EXPECT_EQ(split_rows(1000, 0.3, 7).test, one.test);
-  EXPECT_NE(split_rows(1000, 0.3, 8).test, one.test);
-  // A fair draw: the first half of the rows holds 150 of the 300, with a standard deviation of 7.2.
-  EXPECT_NEAR(std::ranges::count_if(one.test, [](Index row) { return row < 500; }), 150, 36);
-}
-
-TEST(Split, PartsAreAscendingAndTogetherAllRows) {
-  for (const Index rows : {1, 2, 3, 10, 101}) {
-    for (const double share : {0.0, 0.2, 0.5, 0.999}) {
-      const Split split = split_rows(rows, share, 3);
-      EXPECT_TRUE(std::ranges::is_sorted(split.train));
-      EXPECT_TRUE(std::ranges::is_sorted(split.test));
-      EXPECT_FALSE(split.train.empty()) << rows << " rows, share " << share;
-      EXPECT_EQ(split.test.empty(), share == 0 || rows == 1 || share * rows < 0.5);
-      Indices both = split.train;
-      both.insert(both.end(), split.test.begin(), split.test.end());
-      std::ranges::sort(both);
-      EXPECT_EQ(both, first_rows(rows));
-    }
-  }
-}
-
 TEST(CsvSets, RowsAreSplitUnlessThereIsATestFile) {
   const TestDirectory directory;
   std::string text = "x,y,kind\n";
@@ -556,81 +530,6 @@ TEST(Observers, StopEveryKindOfLoad) {
                             .stop = stop.get_token()};
     EXPECT_THROW(load_dataset({.source = source}, observer), Cancelled) << source;
   }
-}
-
-DataRows floats_of(Index features, const Floats& values) {
-  DataRows data;
-  data.rows = static_cast<Index>(values.size()) / features;
-  data.features = features;
-  data.floats = Buffer<float>(values.size());
-  std::ranges::copy(values, data.floats.begin());
-  return data;
-}
-
-TEST(Standardisation, OfBytesIsOneMeanAndScaleForAllPixels) {
-  DataRows data;
-  data.rows = 3;
-  data.features = 2;
-  data.bytes = Buffer<std::uint8_t>(6);
-  std::ranges::copy(Bytes{1, 3, 200, 100, 5, 7}, data.bytes.begin());
-  const Indices rows = {0, 2};  // 1 3 5 7: mean 4, variance (9 + 1 + 1 + 9) / 4 = 5
-  EXPECT_EQ(input_scaling(Scaling::standard, data, rows),
-            (InputScaling{{4}, {static_cast<float>(1 / std::sqrt(5.0))}}));
-}
-
-TEST(Standardisation, OfFloatsIsPerColumn) {
-  // Columns 1 3 and 10 30 over rows 0 and 2: means 2 and 20, standard deviations 1 and 10.
-  const DataRows data = floats_of(2, {1, 10, 1000, -1000, 3, 30});
-  const Indices rows = {0, 2};
-  EXPECT_EQ(input_scaling(Scaling::standard, data, rows), (InputScaling{{2, 20}, {1, 0.1F}}));
-}
-
-TEST(Standardisation, AConstantHasScaleOne) {
-  Floats values;
-  for (int i = 0; i < 1000; ++i) values.insert(values.end(), {0.1F, i % 2 == 0 ? 4.0F : 8.0F, 3e38F});
-  EXPECT_EQ(input_scaling(Scaling::standard, floats_of(3, values), first_rows(1000)),
-            (InputScaling{{0.1F, 6, 3e38F}, {1, 0.5F, 1}}));
-  const float least = std::numeric_limits<float>::denorm_min();  // its scale would be infinite
-  EXPECT_EQ(input_scaling(Scaling::standard, floats_of(1, {0, least}), first_rows(2)).scale, Floats{1});
-  DataRows grey;
-  grey.rows = 7;
-  grey.features = 1;
-  grey.bytes = Buffer<std::uint8_t>(7);
-  std::ranges::fill(grey.bytes, std::uint8_t{77});
-  EXPECT_EQ(input_scaling(Scaling::standard, grey, first_rows(7)), (InputScaling{{77}, {1}}));
-}
-
-TEST(Standardisation, LosesNoDigitsFarFromZero) {
-  // 1e6 + 0 … 9: the squares in float, or a difference of squares, would drown the variance of 8.25.
-  Floats values;
-  for (int i = 0; i < 100000; ++i) values.push_back(1e6F + static_cast<float>(i % 10));
-  const InputScaling scaling = input_scaling(Scaling::standard, floats_of(1, values), first_rows(100000));
-  EXPECT_EQ(scaling.mean, Floats{1000004.5F});
-  EXPECT_FLOAT_EQ(scaling.scale[0], static_cast<float>(1 / std::sqrt(8.25)));
-}
-
-TEST(Standardisation, LeavesSparseRowsAndNoRowsAlone) {
-  DataRows sparse;
-  sparse.rows = 1;
-  sparse.features = 3;
-  sparse.row_begin = {0, 1};
-  sparse.column = {1};
-  sparse.value = {5};
-  EXPECT_EQ(input_scaling(Scaling::standard, sparse, first_rows(1)), InputScaling{});
-  EXPECT_EQ(input_scaling(Scaling::standard, floats_of(1, {1, 2}), {}), InputScaling{});
-}
-
-TEST(UnitScaling, KeepsZerosAndMakesTheLargestMagnitudeOne) {
-  const DataRows data = floats_of(3, {1, 0, 0, 1000, -1000, 7, -4, 0.5F, 0});
-  const Indices rows = {0, 2};  // columns 1 -4, 0 0.5 and nothing but zeros
-  EXPECT_EQ(input_scaling(Scaling::unit, data, rows), (InputScaling{{0, 0, 0}, {0.25F, 2, 1}}));
-  EXPECT_EQ(input_scaling(Scaling::none, data, rows), InputScaling{});
-  DataRows bytes;
-  bytes.rows = 1;
-  bytes.features = 1;
-  bytes.bytes = Buffer<std::uint8_t>(1);
-  bytes.bytes[0] = 100;  // every byte is part of 255, whatever the rows hold
-  EXPECT_EQ(input_scaling(Scaling::unit, bytes, first_rows(1)), (InputScaling{{0}, {1.0F / 255}}));
 }
 
 class RealData : public testing::Test {

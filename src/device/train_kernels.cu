@@ -96,22 +96,28 @@ __global__ void __launch_bounds__(kThreads) loss_kernel(DeviceLoss how, DeviceSa
       best = c;
     }
   }
-  float sum = 0;
-  if (how.loss == Loss::cross_entropy)
-    for (unsigned c = 0; c < how.classes; ++c) sum += std::exp(y[c * stride + b] - highest);
-  const float log_sum = how.loss == Loss::cross_entropy ? highest + std::log(sum) : 0.0f;
   float loss = 0;
-  for (unsigned c = 0; c < how.classes; ++c) {
-    const float out = y[c * stride + b];
-    const float target = other + (c == own ? 1 - how.smoothing : 0.0f);
-    if (how.loss == Loss::cross_entropy) {
-      loss += target * (log_sum - out);
-      delta[c * stride + b] = how.scale * (std::exp(out - log_sum) - target);
-    } else {
-      const float error = out - target;
-      loss += 0.5f * error * error;
-      delta[c * stride + b] = how.scale * error * out * (1 - out);
+  switch (how.loss) {  // one way for all threads of a launch
+    case Loss::cross_entropy: {
+      float sum = 0;
+      for (unsigned c = 0; c < how.classes; ++c) sum += std::exp(y[c * stride + b] - highest);
+      const float log_sum = highest + std::log(sum);
+      for (unsigned c = 0; c < how.classes; ++c) {
+        const float out = y[c * stride + b];
+        const float target = other + (c == own ? 1 - how.smoothing : 0.0f);
+        loss += target * (log_sum - out);
+        delta[c * stride + b] = how.scale * (std::exp(out - log_sum) - target);
+      }
+      break;
     }
+    case Loss::mse:
+      for (unsigned c = 0; c < how.classes; ++c) {
+        const float out = y[c * stride + b];
+        const float error = out - (other + (c == own ? 1 - how.smoothing : 0.0f));
+        loss += 0.5f * error * error;
+        delta[c * stride + b] = how.scale * error * out * (1 - out);
+      }
+      break;
   }
   result.loss[b] = loss;
   result.correct[b] = best == own ? 1 : 0;

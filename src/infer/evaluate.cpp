@@ -10,6 +10,7 @@
 #include "base/system.h"
 #include "data/data.h"
 #include "infer/column_order.h"
+#include "infer/metrics.h"
 #include "infer/outputs.h"
 #include "infer/rows_loader.h"
 #include "network/network.h"
@@ -61,23 +62,6 @@ std::vector<Index> outputs_for(const Plan& plan, const Dataset& data) {
   return output;
 }
 
-// -log of the label's share, by the largest output, so that nothing overflows.
-double cross_entropy(std::span<const float> outputs, std::size_t label) {
-  const double largest = std::ranges::max(outputs);
-  double sum = 0;
-  for (const float o : outputs) sum += std::exp(o - largest);
-  return std::log(sum) + largest - outputs[label];
-}
-
-double squared_error(std::span<const float> outputs, std::size_t label) {
-  double sum = 0;
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const double error = static_cast<double>(outputs[o]) - (o == label ? 1 : 0);
-    sum += error * error;
-  }
-  return sum / 2;
-}
-
 // The rows with the given columns.
 DataRows in_order(const DataRows& rows, std::span<const Index> order) {
   DataRows result;
@@ -91,62 +75,99 @@ DataRows in_order(const DataRows& rows, std::span<const Index> order) {
   return result;
 }
 
+// In double, from the largest output down, so that nothing overflows.
+void softmax(std::span<float> row) {
+  const double largest = std::ranges::max(row);
+  double sum = 0;
+  for (const float o : row) sum += std::exp(o - largest);
+  for (float& o : row) o = std::exp(o - largest) / sum;
+}
+
 // Adds up how well a network does on the rows of one part after the other.
 class Scores {
  public:
-  Scores(const Plan& plan, std::span<const Index> output_of_class)
-      : plan_(plan), output_of_class_(output_of_class), width_(static_cast<std::size_t>(plan.outputs())) {
+  Scores(const Plan& plan, std::span<const Index> output_of_class, bool ranks)
+      : plan_(plan),
+        output_of_class_(output_of_class),
+        width_(static_cast<std::size_t>(plan.outputs())),
+        ranks_(ranks),
+        confusion_(plan.outputs()) {
     result_.wrong_by_class.assign(width_, 0);
     result_.rows_by_class.assign(width_, 0);
   }
 
   void add(const DataRows& rows, const Observer& observer) {
-    const bool mse = plan_.facts().loss == Loss::mse;
+    const Loss loss = plan_.facts().loss.value_or(Loss::cross_entropy);
     const auto output_of_row = [&](std::size_t row) { return output_of_class_[rows.label[row]]; };
     const std::size_t total = rows.rows;
     const std::size_t batch = std::max<std::size_t>(kPanelRows, kOutputsAtATime / width_);
+    ranks_ = ranks_ && (result_.rows + total) * width_ <= kMostRanked;
     result_.rows += rows.rows;
     for (std::size_t first = 0; first < total; first += batch) {
       const std::size_t count = std::min(batch, total - first);
       const double start = seconds_now();
-      const auto outputs =
-          plan_.impl().run(count, loader_of(rows, first, count, plan_.impl()), observer, &work_);
+      auto outputs = plan_.impl().run(count, loader_of(rows, first, count, plan_.impl()), observer, &work_);
       result_.seconds += seconds_now() - start;
-      std::vector<double> row_loss(count);  // added up in the order of rows, whatever the threads
-      std::vector<char> right(count);
+      std::vector<double> row_losses(count);  // added up in the order of rows, whatever the threads
+      std::vector<Index> best(count);
       parallel_for(count, 1024, [&](std::size_t begin, std::size_t end) {
         for (std::size_t r = begin; r < end; ++r) {
           const auto row = std::span(outputs).subspan(r * width_, width_);
-          const std::size_t label = output_of_row(first + r);
-          right[r] = best_output(row) == output_of_row(first + r);
-          row_loss[r] = mse ? squared_error(row, label) : cross_entropy(row, label);
+          best[r] = best_output(row);
+          row_losses[r] = row_loss(loss, row, output_of_row(first + r));
+          if (ranks_ && output_link(loss) == OutputLink::softmax) softmax(row);
         }
       });
       for (std::size_t r = 0; r < count; ++r) {
-        const std::size_t label = output_of_row(first + r);
+        const Index label = output_of_row(first + r);
+        confusion_.add(label, best[r]);
         ++result_.rows_by_class[label];
-        result_.wrong_by_class[label] += right[r] ? 0 : 1;
-        right_rows_ += right[r];
-        loss_ += row_loss[r];
+        result_.wrong_by_class[label] += best[r] == label ? 0 : 1;
+        loss_ += row_losses[r];
+        if (ranks_) labels_.push_back(label);
       }
+      if (ranks_) scores_.insert(scores_.end(), outputs.begin(), outputs.end());
     }
   }
 
   Evaluation result() {
     const double total = result_.rows;
-    result_.accuracy = right_rows_ / total;
+    result_.accuracy = confusion_.accuracy();
     result_.loss = loss_ / total;
     result_.connections_per_row = work_.connections / total;
     result_.rows_by_exit = std::move(work_.rows_by_exit);
+    result_.confusion = confusion_.counts();
+    add_metrics();
     return std::move(result_);
   }
 
  private:
+  static constexpr std::size_t kMostRanked = std::size_t{1} << 26;  // floats
+
+  void add_metrics() {
+    std::vector<Metric>& metrics = result_.metrics;
+    metrics = {{"accuracy", result_.accuracy},
+               {"balanced_accuracy", confusion_.balanced_accuracy()},
+               {"f1_macro", confusion_.f1_macro()},
+               {"f1_weighted", confusion_.f1_weighted()}};
+    if (output_link(plan_.facts().loss.value_or(Loss::cross_entropy)) == OutputLink::softmax)
+      metrics.push_back({"log_loss", result_.loss});
+    // What is not finite has no rank, and a network with one output tells no classes apart.
+    if (!ranks_ || width_ < 2 || !std::isfinite(result_.loss)) return;
+    const RankMetrics ranks = rank_metrics(scores_, plan_.outputs(), labels_);
+    if (std::isnan(ranks.roc_auc)) return;
+    metrics.push_back({"roc_auc", ranks.roc_auc});
+    metrics.push_back({"average_precision", ranks.average_precision});
+  }
+
   const Plan& plan_;
   std::span<const Index> output_of_class_;
   std::size_t width_;
+  bool ranks_;
+  ConfusionMatrix confusion_;
+  std::vector<float> scores_;  // rows × outputs
+  std::vector<Index> labels_;
   RunWork work_;
-  Offset right_rows_ = 0;
   double loss_ = 0;
   Evaluation result_;
 };
@@ -181,7 +202,7 @@ Evaluation evaluate(const Plan& plan, const Data& data, const EvaluateOptions& o
     check_fit(plan, data, *rows, name);
   }
   const std::vector<Index> output_of_class = outputs_for(plan, set);
-  Scores scores(plan, output_of_class);
+  Scores scores(plan, output_of_class, options.ranks);
   for (const auto& [rows, name] : parts) scores.add(*rows, observer);
   return scores.result();
 }

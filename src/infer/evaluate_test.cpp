@@ -95,6 +95,29 @@ TEST(Evaluate, AddsUpHalfTheSquaredErrorsForMse) {
   EXPECT_DOUBLE_EQ(found.accuracy, 0.5);
 }
 
+TEST(Evaluate, GivesTheMetricsOfItsRows) {
+  // Taken for 0, 0 and the first of equals, 0; the labels are 0, 1, 1.
+  const std::vector<float> values{1, 0, 2, 0, 5, 5};
+  const std::vector<Index> labels{0, 1, 1};
+  const Evaluation found = evaluate(same(2), make_data(values, labels, 2), {Part::train});
+  EXPECT_EQ(found.confusion, (std::vector<Offset>{1, 0, 2, 0}));
+  const auto value = [&](const char* name) {
+    const auto at = std::ranges::find(found.metrics, name, &Metric::name);
+    return at == found.metrics.end() ? -1.0 : at->value;
+  };
+  EXPECT_DOUBLE_EQ(value("accuracy"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(value("balanced_accuracy"), 0.5);
+  EXPECT_DOUBLE_EQ(value("f1_macro"), 0.25);
+  EXPECT_DOUBLE_EQ(value("f1_weighted"), 0.5 / 3);
+  EXPECT_DOUBLE_EQ(value("log_loss"), found.loss);
+  // Probabilities of class 1: 0.27, 0.12 and 0.5.
+  EXPECT_DOUBLE_EQ(value("roc_auc"), 0.5);
+  EXPECT_DOUBLE_EQ(value("average_precision"), (1 + 2.0 / 3) / 2);
+  const Evaluation short_one =
+      evaluate(same(2), make_data(values, labels, 2), {.part = Part::train, .ranks = false});
+  EXPECT_EQ(short_one.metrics.size(), 5u);
+}
+
 TEST(Evaluate, OfAPlanIsThatOfItsNetwork) {
   const std::vector<float> values{1, 0, 2, 0, 5, 5};
   const std::vector<Index> labels{0, 1, 1};

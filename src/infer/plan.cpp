@@ -114,7 +114,7 @@ std::shared_ptr<Plan::Impl> routed_plan(const Network& network, double threshold
   std::iota(inputs.begin(), inputs.end(), 0);
   std::iota(outputs.begin(), outputs.end(), 0);
   std::vector<float> constants(outputs.size(), 0.0f);
-  const bool by_share = parts.facts.loss != Loss::mse;
+  const bool by_share = !parts.facts.loss || output_link(*parts.facts.loss) == OutputLink::softmax;
   auto plan = std::make_shared<Plan::Impl>();
   plan->routed = std::make_unique<RoutedPlan>(*parts.layers, parts.exits, threshold, by_share);
   plan->input_map = {std::move(inputs), network.inputs()};

@@ -187,7 +187,7 @@ Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOpt
                                        : plan.run(std::span(inputs.bytes), observer);
   result.best.resize(inputs.rows);
   const std::size_t width = result.outputs;
-  const bool shares = result.probabilities && loss == Loss::cross_entropy;
+  const bool shares = result.probabilities && output_link(*loss) == OutputLink::softmax;
   if (!options.any_value)
     for (std::size_t i = 0; i < result.values.size(); ++i)
       if (!std::isfinite(result.values[i]))

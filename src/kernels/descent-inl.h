@@ -81,7 +81,7 @@ void Descend(const DescentRates& r, const Descent& at) {
       });
     case Optimizer::adam:
     case Optimizer::adamw: {
-      const bool decoupled = r.optimizer == Optimizer::adamw;
+      const bool decoupled = decouples_decay(r.optimizer);
       return for_all(count, [=](auto d, std::size_t i) HWY_ATTR {
         const auto gradient = decoupled ? hn::Mul(hn::Set(d, r.scale), hn::LoadU(d, g + i)) : decayed(d, i);
         const auto first = hn::Add(hn::Mul(hn::Set(d, r.beta1), hn::LoadU(d, m + i)),

@@ -26,20 +26,6 @@ double sum_of_squares(std::span<const float> values) {
   return HWY_DYNAMIC_DISPATCH(SumOfSquares)(values.data(), values.size());
 }
 
-int moments_of(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::sgd:
-      return 0;
-    case Optimizer::nesterov:
-    case Optimizer::lion:
-      return 1;
-    case Optimizer::adam:
-    case Optimizer::adamw:
-      return 2;
-  }
-  return 0;
-}
-
 void descend(const DescentRates& rates, const Descent& at) {
   assert(at.gradient.size() == at.value.size());
   assert(at.first.size() == (moments_of(rates.optimizer) > 0 ? at.value.size() : 0));

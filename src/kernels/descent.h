@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "filigree/options.h"
+#include "filigree/optimizer.h"
 
 namespace filigree::internal {
 
@@ -16,9 +16,6 @@ void add_to_reference(std::span<float> sum, std::span<const float> other);
 // In double precision.
 double sum_of_squares(std::span<const float> values);
 double sum_of_squares_reference(std::span<const float> values);
-
-// How many numbers an optimizer remembers of each weight: none, a first moment, or a second one as well.
-int moments_of(Optimizer optimizer);
 
 // An optimizer with all its rates.
 struct DescentRates {

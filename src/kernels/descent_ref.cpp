@@ -33,7 +33,7 @@ void descend_reference(const DescentRates& r, const Descent& at) {
       }
       case Optimizer::adam:
       case Optimizer::adamw: {
-        const bool decoupled = r.optimizer == Optimizer::adamw;
+        const bool decoupled = decouples_decay(r.optimizer);
         const float gradient = decoupled ? alone : decayed;
         float &m = at.first[i], &v = at.second[i];
         m = r.beta1 * m + (1 - r.beta1) * gradient;

@@ -35,7 +35,7 @@ ExitCurve exit_curve(const Network& network, const Data& data, const ExitCurveOp
       observer.report("curve", i * curve.points.size() + p, repeat * curve.points.size(), "runs");
       Observer quiet;
       quiet.stop = observer.stop;
-      curve.points[p].evaluation = evaluate(plans[p], data, {options.part}, quiet);
+      curve.points[p].evaluation = evaluate(plans[p], data, {.part = options.part, .ranks = false}, quiet);
       if (const double loss = curve.points[p].evaluation.loss; !std::isfinite(loss))
         fail("{}: the loss is {}: the network gives outputs that are not finite on these rows",
              network.describe(), loss);

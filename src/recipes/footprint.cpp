@@ -47,7 +47,7 @@ Footprint footprint(const Network& network, const Data& data, double seconds, co
     result.parameters += static_cast<Offset>(layer.value.size()) + layer.outputs;
   }
   const Network compiled = compile_network(network, observer).network;  // what is made of it further is quick
-  result.accuracy = dataset.test.rows > 0 ? evaluate(compiled, data, {}, observer).accuracy
+  result.accuracy = dataset.test.rows > 0 ? evaluate(compiled, data, {.ranks = false}, observer).accuracy
                                           : std::numeric_limits<double>::quiet_NaN();
   for (Index level = 0; level <= compiled.layers(); ++level) result.neurons.push_back(compiled.width(level));
   const Plan plan = compile(compiled, {}, observer);

@@ -27,7 +27,6 @@ namespace {
 const char* const kOriginal = "original.safetensors";
 const char* const kCompact = "compact.safetensors";
 const char* const kModel = "model.safetensors";
-const char* const kCheckpoint = "checkpoint.safetensors";
 const char* const kTimeModel = "time_model.json";
 const char* const kConfig = "config.toml";
 const char* const kLottery = "lottery.json";

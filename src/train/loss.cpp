@@ -7,16 +7,6 @@
 
 namespace filigree::internal {
 
-Activation output_activation(Loss loss) {
-  switch (loss) {
-    case Loss::cross_entropy:
-      return Activation::identity;
-    case Loss::mse:
-      return Activation::sigmoid;
-  }
-  return Activation::identity;
-}
-
 LossFunction::LossFunction(Loss loss, double smoothing, std::size_t classes, std::size_t stride)
     : loss_(loss),
       smoothing_(smoothing),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Losses and the gradients they start the backward pass with.
+// Losses of many samples at once, and the gradients they start the backward pass with. What each loss means
+// is in filigree/loss.h.
 #pragma once
 
 #include <span>
@@ -9,9 +10,6 @@
 #include "filigree/options.h"
 
 namespace filigree::internal {
-
-// What the last layer does to its sums, for the loss to be of the result.
-Activation output_activation(Loss loss);
 
 struct LossSum {
   double loss = 0;  // summed over the samples

@@ -57,6 +57,35 @@ TEST(LossFunction, IsRightByHand) {
   EXPECT_EQ(delta[1], 0.0f);
 }
 
+TEST(RowLoss, IsTheDefinitionAndItsSlope) {
+  // Outputs are floats of size 8 at most: half a unit in their last place, 2⁻²², times a slope of at most
+  // one, and as much again for the sum over five classes.
+  constexpr double kTolerance = 10 * 0x1p-22;
+  constexpr double kStep = 1e-5;  // truncation kStep² and rounding 2⁻⁵³ / kStep, both far below
+  Random random(3);
+  for (std::size_t l = 0; l < Words<Loss>::kWords.size(); ++l) {
+    const auto loss = static_cast<Loss>(l);
+    for (const double smoothing : {0.0, 0.3}) {
+      std::vector<double> z(5);
+      for (double& each : z) each = 2 * random.normal();
+      std::vector<float> outputs;
+      for (const double each : z) outputs.push_back(output_activation(loss)(each));
+      const std::size_t label = random.below(z.size());
+      EXPECT_NEAR(row_loss(loss, outputs, label, smoothing), loss_of(loss, smoothing, z, label), kTolerance);
+      std::vector<double> gradient(z.size());
+      row_gradient(loss, outputs, label, smoothing, gradient);
+      for (std::size_t c = 0; c < z.size(); ++c) {
+        std::vector<double> up = z, down = z;
+        up[c] += kStep;
+        down[c] -= kStep;
+        const double slope =
+            (loss_of(loss, smoothing, up, label) - loss_of(loss, smoothing, down, label)) / (2 * kStep);
+        EXPECT_NEAR(gradient[c], slope, kTolerance) << word(loss) << ", output " << c;
+      }
+    }
+  }
+}
+
 TEST(LossFunction, CountsTheFirstOfTheLargestAsTheAnswer) {
   std::vector<float> y(3 * kStride, 1.0f);  // equal in all classes
   const std::vector<Index> labels{0, 1, 2};

@@ -15,12 +15,13 @@ namespace {
 // What the last layer's activation and the loss say together.
 Loss loss_of(const Network& network) {
   const LayerView last = network.layer(network.layers() - 1);
-  const Loss loss = network.facts().loss.value_or(
-      last.activation.is(Activation::sigmoid) ? Loss::mse : Loss::cross_entropy);
-  const Activation fitting = output_activation(loss);
-  if (!last.activation.is(fitting))
+  const auto fits = [&](Loss loss) { return last.activation.is(output_activation(loss).kind); };
+  Loss loss = network.facts().loss.value_or(Loss::cross_entropy);
+  if (!network.facts().loss)  // the first that ends as the network does
+    for (std::size_t l = 0; l < Words<Loss>::kWords.size() && !fits(loss); ++l) loss = static_cast<Loss>(l);
+  if (!fits(loss))
     fail("the last layer's activation is {}, but {} is trained with {}",
-         activation_name(last.activation.kind), word(loss), activation_name(fitting));
+         activation_name(last.activation.kind), word(loss), activation_name(output_activation(loss).kind));
   return loss;
 }
 

@@ -248,8 +248,8 @@ TrainLayer make_layer(const TrainOptions& options, const LayerShape& shape, std:
   if (hidden)
     layer.activation = hidden_activation(options, shape.level);
   else
-    layer.activation =
-        shape.role == LayerRole::gate ? Activation::identity : output_activation(options.learning.loss);
+    layer.activation = shape.role == LayerRole::gate ? ActivationFunction(Activation::identity)
+                                                     : output_activation(options.learning.loss);
   if (!layer.dense) {
     // Inputs are columns where connections are stored by output, as they are for the way forward.
     if ((!layer.by_input || shape.level > 0) && layer.inputs > kMaxPatternColumns)
