@@ -218,12 +218,12 @@ TEST(Plan, GivesTheSameWhetherRowsMayDieOrNot) {
 }
 
 TEST(Network, RefusesWhatCannotBeRun) {
-  EXPECT_THROW(make_network({}), Error);
-  EXPECT_THROW(make_network({{0, 1, {0, 0}, {}, {}, {1}}}), Error);
-  EXPECT_THROW(make_network({{2, 1, {0, 1}, {5}, {1}, {1}}}), Error);
-  EXPECT_THROW(radix_net(1000, 2, 1), std::invalid_argument);
-  EXPECT_THROW(load("/nowhere/model.safetensors"), Error);
-  EXPECT_THROW(load("/tmp", -1), std::invalid_argument);
+  EXPECT_THROW((void)make_network({}), Error);
+  EXPECT_THROW((void)make_network({{0, 1, {0, 0}, {}, {}, {1}}}), Error);
+  EXPECT_THROW((void)make_network({{2, 1, {0, 1}, {5}, {1}, {1}}}), Error);
+  EXPECT_THROW((void)radix_net(1000, 2, 1), std::invalid_argument);
+  EXPECT_THROW((void)load("/nowhere/model.safetensors"), Error);
+  EXPECT_THROW((void)load("/tmp", -1), std::invalid_argument);
 }
 
 TEST(Compile, OfACompiledNetworkChangesNothing) {

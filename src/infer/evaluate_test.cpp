@@ -51,9 +51,9 @@ TEST(Data, DescribesItselfAndKeepsItsRows) {
 TEST(Data, RefusesArraysThatDoNotFit) {
   const std::vector<float> values{1, 2, 3};
   const std::vector<Index> two{0, 1}, negative{0, -1, 0}, huge{0, 0, 2147483647};
-  EXPECT_THROW(make_data(values, two, 1), std::invalid_argument);
-  EXPECT_THROW(make_data(values, two, 0), std::invalid_argument);
-  EXPECT_THROW(make_data({}, {}, 1), std::invalid_argument);
+  EXPECT_THROW((void)make_data(values, two, 1), std::invalid_argument);
+  EXPECT_THROW((void)make_data(values, two, 0), std::invalid_argument);
+  EXPECT_THROW((void)make_data({}, {}, 1), std::invalid_argument);
   EXPECT_EQ(error_of([&] { (void)make_data(values, negative, 1); }),
             "label of row 1 is -1, but labels are 0, 1, … up to 65535");
   EXPECT_EQ(error_of([&] { (void)make_data(values, huge, 1); }),
@@ -238,7 +238,7 @@ TEST(Evaluate, RefusesDataThatDoNotFit) {
             "data in memory: 2 features a row, but the network has 5 inputs");
   EXPECT_EQ(error_of([&] { (void)evaluate(same(2), data, {Part::train}); }),
             "data in memory: 3 classes, but the network has 2 outputs");
-  EXPECT_THROW(evaluate(same(2), data, {Part::test}), std::invalid_argument);
+  EXPECT_THROW((void)evaluate(same(2), data, {Part::test}), std::invalid_argument);
   DataRows unlabelled;
   unlabelled.rows = 1;
   unlabelled.features = 2;

@@ -135,8 +135,8 @@ TEST(Predict, RefusesTablesThatDoNotFit) {
               (void)predict(small({}), floats_of(3, {1, 2, 3}));
             }),
             "rows of 3 values, but the network has 2 inputs");
-  EXPECT_THROW(predict(small({}), {2, 2, {}, {1, 2, 3}}), std::invalid_argument);
-  EXPECT_THROW(predict(small({}), {1, 2, {1}, {1}}), std::invalid_argument);
+  EXPECT_THROW((void)predict(small({}), {2, 2, {}, {1, 2, 3}}), std::invalid_argument);
+  EXPECT_THROW((void)predict(small({}), {1, 2, {1}, {1}}), std::invalid_argument);
   EXPECT_EQ(error_of([] {
               (void)predict(small({}), floats_of(2, {1, INFINITY}));
             }),
