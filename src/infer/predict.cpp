@@ -164,6 +164,11 @@ InputTable matched_inputs(const Network& network, InputTable inputs, const std::
     std::iota(order.begin(), order.begin() + inputs.columns, 0);
   }
   if (!order.empty()) inputs = with_columns(inputs, order);
+  if (inputs.columns == network.inputs() + 1)
+    fail_for("label_column",
+             "{}: rows of {} values, but the network has {} inputs: is one of them the label, which is to be "
+             "left out?",
+             name, inputs.columns, network.inputs());
   if (inputs.columns != network.inputs())
     fail("{}: rows of {} values, but the network has {} inputs", name, inputs.columns, network.inputs());
   return inputs;
