@@ -95,7 +95,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
     for (const ExitPoint& point : curve.points) {
       const Evaluation& e = point.evaluation;
       fmt::print("{:>9g} {:>8.2f} % {:>15} {:>7.1f} % {:>12} {:>14}  {}\n", point.threshold, 100 * e.accuracy,
-                 with_commas(e.connections_per_row + 0.5),
+                 with_commas(std::llround(e.connections_per_row)),
                  100 * e.connections_per_row / whole.evaluation.connections_per_row,
                  short_seconds(point.seconds), factor(whole.seconds, point.seconds),
                  fmt::join(e.rows_by_exit, " "));
@@ -194,7 +194,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
   if (!network.exits().empty() && arguments.exit_threshold < 1)
     print_line(common, "left", rows_by_exit_text(evaluation.rows_by_exit, network.exits()));
   print_line(common, "computed",
-             fmt::format("{} connections a row", with_commas(evaluation.connections_per_row + 0.5)));
+             fmt::format("{} connections a row", with_commas(std::llround(evaluation.connections_per_row))));
   print_line(common, "time",
              fmt::format("{}, {}rows/s, {}", short_seconds(evaluation.seconds),
                          short_rate(evaluation.rows / evaluation.seconds),

@@ -28,6 +28,7 @@ ExitCurve exit_curve(const Network& network, const Data& data, const ExitCurveOp
   ExitCurve curve;
   for (const double threshold : thresholds) curve.points.push_back({threshold});
   std::vector<Plan> plans;  // each made once
+  plans.reserve(thresholds.size());
   for (const double threshold : thresholds) plans.push_back(compile(network, {threshold}, observer));
   std::vector<std::vector<double>> seconds(thresholds.size());
   for (int i = 0; i < repeat; ++i) {

@@ -53,6 +53,7 @@ void check_trainable(const Network& network, const Dataset& data, const TrainOpt
            activation_name(layers.back()->activation.kind));
   }
   std::vector<Index> exits;
+  exits.reserve(heads.size());
   for (const ExitHead& exit : heads) exits.push_back(exit.after);
   if (!exits.empty() && !options.network.exits.empty() && options.network.exits != exits)
     fail("the network has exits behind layer {} already, and was to get some behind {}",
