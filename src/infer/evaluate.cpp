@@ -75,14 +75,6 @@ DataRows in_order(const DataRows& rows, std::span<const Index> order) {
   return result;
 }
 
-// In double, from the largest output down, so that nothing overflows.
-void softmax(std::span<float> row) {
-  const double largest = std::ranges::max(row);
-  double sum = 0;
-  for (const float o : row) sum += std::exp(o - largest);
-  for (float& o : row) o = std::exp(o - largest) / sum;
-}
-
 // Adds up how well a network does on the rows of one part after the other.
 class Scores {
  public:

@@ -16,4 +16,12 @@ inline Index best_output(std::span<const float> outputs) {
   return std::ranges::max_element(outputs) - outputs.begin();
 }
 
+// Makes probabilities of logits; in double, from the largest one down, so that nothing overflows.
+inline void softmax(std::span<float> outputs) {
+  const double largest = std::ranges::max(outputs);
+  double sum = 0;
+  for (const float o : outputs) sum += std::exp(o - largest);
+  for (float& o : outputs) o = std::exp(o - largest) / sum;
+}
+
 }  // namespace filigree::internal

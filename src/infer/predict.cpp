@@ -97,14 +97,6 @@ InputTable with_columns(const InputTable& table, std::span<const Index> order) {
   return result;
 }
 
-// In double, from the largest output down, so that nothing overflows.
-void softmax(std::span<float> row) {
-  const double largest = std::ranges::max(row);
-  double sum = 0;
-  for (const float o : row) sum += std::exp(o - largest);
-  for (float& o : row) o = std::exp(o - largest) / sum;
-}
-
 bool ends_with(const std::filesystem::path& path, std::string_view ending) {
   return path.filename().string().ends_with(ending);
 }
