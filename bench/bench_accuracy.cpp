@@ -114,7 +114,7 @@ class Table {
         observer_.report(stage, epochs, r.epochs, "epochs");
       };
       const TrainRun run = train(data, options, {}, watch);
-      row.accuracy.push_back(run.test_accuracy);
+      row.accuracy.push_back(run.test_score);
       row.seconds += run.seconds;
       row.connections = run.connections;
     }

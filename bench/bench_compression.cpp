@@ -53,7 +53,7 @@ class Contest {
   std::vector<CompressionRow> operator()() {
     begin_("dense");
     const TrainRun dense = train(data_, dense_options(), {.path = place_ / "dense"}, training_);
-    add("dense", 0, place_ / "dense" / "model.safetensors", dense.test_accuracy, dense.seconds, 0);
+    add("dense", 0, place_ / "dense" / "model.safetensors", dense.test_score, dense.seconds, 0);
     pruned(dense.network, PruneMethod::fssl, options_.target);
     // As many weights as fssl left, which may be fewer than it was asked for.
     const double same =
@@ -71,7 +71,7 @@ class Contest {
     scratch.network.sparsity = options_.sparse_target;
     const TrainRun run = train(data_, scratch, {.path = place_ / "scratch"}, training_);
     contestants_[add("sparse from scratch", options_.sparse_target, place_ / "scratch" / "model.safetensors",
-                     run.test_accuracy, run.seconds, 0)]
+                     run.test_score, run.seconds, 0)]
         .rival = sparser;
     begin_("times");
     take_turns();

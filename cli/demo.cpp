@@ -19,12 +19,12 @@ std::string curve(const std::vector<EpochReport>& epochs) {
   constexpr const char* kSteps[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   double low = 1, high = 0;
   for (const EpochReport& e : epochs) {
-    low = std::min(low, e.test_accuracy);
-    high = std::max(high, e.test_accuracy);
+    low = std::min(low, e.test_score);
+    high = std::max(high, e.test_score);
   }
   std::string line;
   for (const EpochReport& e : epochs)
-    line += kSteps[high > low ? static_cast<int>(7 * (e.test_accuracy - low) / (high - low)) : 7];
+    line += kSteps[high > low ? static_cast<int>(7 * (e.test_score - low) / (high - low)) : 7];
   return line;
 }
 
@@ -57,11 +57,10 @@ nlohmann::json run_training(const Common& common, const Context& context) {
   print_line(common, "network", fmt::format("{}: {} connections", shape, with_commas(trained.connections)));
   print_line(common, "accuracy",
              fmt::format("{}  {:.1f} % after one epoch, {:.1f} % after {}, on rows never trained on",
-                         curve(trained.epochs), 100 * trained.epochs.front().test_accuracy,
-                         100 * trained.test_accuracy, trained.epochs.size()));
+                         curve(trained.epochs), 100 * trained.epochs.front().test_score,
+                         100 * trained.test_score, trained.epochs.size()));
   print_line(common, "time", short_seconds(trained.seconds));
-  return {
-      {"test_accuracy", trained.test_accuracy}, {"nnz", trained.connections}, {"seconds", trained.seconds}};
+  return {{"test_accuracy", trained.test_score}, {"nnz", trained.connections}, {"seconds", trained.seconds}};
 }
 
 int run_demo(Common& common, const Context& context) {

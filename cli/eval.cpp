@@ -7,9 +7,11 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/evaluation_view.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "filigree/exits.h"
@@ -125,31 +127,6 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
   return 0;
 }
 
-std::optional<double> metric(const Evaluation& evaluation, std::string_view name) {
-  const auto found = std::ranges::find(evaluation.metrics, name, &Metric::name);
-  return found == evaluation.metrics.end() ? std::nullopt : std::optional(found->value);
-}
-
-// A line for each class: how many of its rows were taken for which one.
-void print_confusion(const Evaluation& evaluation, const Network& network) {
-  constexpr std::size_t kMost = 12;  // that fit a terminal
-  const std::size_t classes = evaluation.rows_by_class.size();
-  if (classes > kMost) return;
-  const std::vector<Index>& labels = network.facts().class_labels;
-  const auto name = [&](std::size_t c) { return labels.empty() ? static_cast<Index>(c) : labels[c]; };
-  std::size_t width = 1;
-  for (const Offset count : evaluation.confusion) width = std::max(width, std::to_string(count).size());
-  for (std::size_t c = 0; c < classes; ++c) width = std::max(width, std::to_string(name(c)).size());
-  fmt::print("\nrows of a class (down) and what they were taken for (across):\n{:>{}}", "", width);
-  for (std::size_t c = 0; c < classes; ++c) fmt::print("  {:>{}}", name(c), width);
-  for (std::size_t c = 0; c < classes; ++c) {
-    fmt::print("\n{:>{}}", name(c), width);
-    for (std::size_t o = 0; o < classes; ++o)
-      fmt::print("  {:>{}}", evaluation.confusion[c * classes + o], width);
-  }
-  fmt::print("\n");
-}
-
 int run_eval(EvalArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
@@ -169,28 +146,8 @@ int run_eval(EvalArguments& arguments, const Context& context) {
   if (!std::isfinite(evaluation.loss))
     throw Error(fmt::format("{}: the loss is {}: the network gives outputs that are not finite on these rows",
                             network.describe(), evaluation.loss));
-  Index wrong = 0;
-  std::string by_class;
-  for (std::size_t c = 0; c < evaluation.rows_by_class.size(); ++c) {
-    wrong += evaluation.wrong_by_class[c];
-    by_class += fmt::format("{}{}", c == 0 ? "" : " ", evaluation.wrong_by_class[c]);
-  }
   print_subject(arguments, network, described, evaluation.rows);
-  print_line(common, "accuracy",
-             fmt::format("{:.2f} % ({} wrong)", 100 * evaluation.accuracy, with_commas(wrong)));
-  print_line(common, "loss", fmt::format("{:.6g}", evaluation.loss));
-  print_line(
-      common, "by class",
-      fmt::format("{:.2f} % balanced accuracy, F1 {:.4f} macro, {:.4f} weighted",
-                  100 * metric(evaluation, "balanced_accuracy").value_or(0),
-                  metric(evaluation, "f1_macro").value_or(0), metric(evaluation, "f1_weighted").value_or(0)));
-  if (const auto auc = metric(evaluation, "roc_auc"))
-    print_line(common, "ranking",
-               fmt::format("ROC-AUC {:.4f}, average precision {:.4f}", *auc,
-                           metric(evaluation, "average_precision").value_or(0)));
-  constexpr std::size_t kShownClasses = 30;
-  if (evaluation.rows_by_class.size() <= kShownClasses)
-    print_line(common, "wrong", fmt::format("{} (by class)", by_class));
+  print_metrics(common, evaluation, network);
   if (!network.exits().empty() && arguments.exit_threshold < 1)
     print_line(common, "left", rows_by_exit_text(evaluation.rows_by_exit, network.exits()));
   print_line(common, "computed",
@@ -200,24 +157,24 @@ int run_eval(EvalArguments& arguments, const Context& context) {
                          short_rate(evaluation.rows / evaluation.seconds),
                          threads_text(Session::current().threads())));
   if (!common.quiet) print_confusion(evaluation, network);
-  nlohmann::json metrics = nlohmann::json::object();
-  for (const Metric& each : evaluation.metrics) metrics[each.name] = each.value;
-  common.write_json({{"network", network.describe()},
-                     {"data", described},
-                     {"part", word(*arguments.part)},
-                     {"rows", evaluation.rows},
-                     {"task", "classes"},
-                     {"metrics", metrics},
-                     {"confusion", evaluation.confusion},
-                     {"accuracy", evaluation.accuracy},
-                     {"loss", evaluation.loss},
-                     {"wrong", wrong},
-                     {"wrong_by_class", evaluation.wrong_by_class},
-                     {"rows_by_class", evaluation.rows_by_class},
-                     {"connections_per_row", evaluation.connections_per_row},
-                     {"rows_by_exit", evaluation.rows_by_exit},
-                     {"seconds", evaluation.seconds},
-                     {"threads", Session::current().threads()}});
+  nlohmann::json result = metrics_json(evaluation, network);
+  result.update({{"network", network.describe()},
+                 {"data", described},
+                 {"part", word(*arguments.part)},
+                 {"rows", evaluation.rows},
+                 {"loss", evaluation.loss},
+                 {"connections_per_row", evaluation.connections_per_row},
+                 {"rows_by_exit", evaluation.rows_by_exit},
+                 {"seconds", evaluation.seconds},
+                 {"threads", Session::current().threads()}});
+  if (evaluation.task == Task::classes)
+    result.update({{"confusion", evaluation.confusion},
+                   {"accuracy", evaluation.accuracy},
+                   {"wrong", std::accumulate(evaluation.wrong_by_class.begin(),
+                                             evaluation.wrong_by_class.end(), Offset{0})},
+                   {"wrong_by_class", evaluation.wrong_by_class},
+                   {"rows_by_class", evaluation.rows_by_class}});
+  common.write_json(result);
   return 0;
 }
 

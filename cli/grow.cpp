@@ -79,7 +79,7 @@ int run_grow(GrowArguments& arguments, const Context& context) {
     print_line(common, "stage",
                fmt::format("{}: {}, {} connections", stage, shape_text(network), with_commas(connections)));
   };
-  TrainView view(common.quiet, false);
+  TrainView view(common.quiet, false, data.task());
   try {
     const TrainRun run = grow(data, start.options, start.growth, directory, view.observer(context.stop));
     print_outcome(common, run, data);
@@ -88,7 +88,7 @@ int run_grow(GrowArguments& arguments, const Context& context) {
     common.write_json({{"network", run.options.network.neurons},
                        {"connections", run.connections},
                        {"budget", start.growth.budget},
-                       {"test_accuracy", run.test_accuracy},
+                       {"test_accuracy", run.test_score},
                        {"sparsity", run.sparsity},
                        {"data", data.describe()}});
   } catch (const Cancelled&) {

@@ -144,7 +144,7 @@ int run_info(InfoArguments& arguments, const Context& context) {
                      {"connections", connections},
                      {"scales_inputs", !facts.scaling.none()},
                      {"loss", loss},
-                     {"class_labels", facts.class_labels},
+                     {"output_names", facts.output_names},
                      {"exits", exits},
                      {"layers", layers}});
   return 0;

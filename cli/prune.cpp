@@ -147,7 +147,7 @@ int run_prune(PruneArguments& arguments, const Context& context) {
       print_line(common, fmt::format("round {}", round), fmt::format("{:.2f} % sparse", 100 * sparsity));
     };
   ProgressDisplay display(common.quiet);
-  TrainView view(common.quiet, false);
+  TrainView view(common.quiet, false, data.task());
   try {
     const PruneRun run = prune(start.network, data, start.options, directory,
                                {view.observer(context.stop), display.observer(context.stop),

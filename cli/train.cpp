@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/evaluation_view.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
@@ -74,8 +75,8 @@ void print_summary(const Common& common, const TrainRun& run, const Data& data,
                          run.stopped_early ? " (stopped early)" : "",
                          run.seconds > 0 ? 100 * run.evolve_seconds / run.seconds : 0.0));
   if (run.options.run.patience > 0) {
-    const auto best = std::ranges::max_element(run.epochs, {}, &EpochReport::validation_accuracy);
-    print_line(common, "kept", fmt::format("the network of epoch {}, the best in validation", best->epoch));
+    print_line(common, "kept",
+               fmt::format("the network of epoch {}, the best in validation", run.best_epoch));
   }
   print_line(common, "written",
              directory.empty()
@@ -89,30 +90,32 @@ nlohmann::json run_json(const TrainRun& run, const Data& data, const DataOptions
   for (const LayerReport& layer : run.layers)
     layers.push_back(
         {{"inputs", layer.inputs}, {"outputs", layer.outputs}, {"connections", layer.connections}});
-  for (const EpochReport& epoch : run.epochs) history.push_back(to_json(epoch));
-  return {{"test_accuracy", run.test_accuracy},
-          {"test_loss", run.test_loss},
-          {"sparsity", run.sparsity},
-          {"nnz", run.connections},
-          {"epochs", run.epochs.size()},
-          {"stopped_early", run.stopped_early},
-          {"seconds", run.seconds},
-          {"evolve_seconds", run.evolve_seconds},
-          {"network", run.options.network.neurons},
-          {"layers", layers},
-          {"history", history},
-          {"seed", run.options.run.seed},
-          {"threads", Session::current().threads()},
-          {"data", data.describe()},
-          {"source", source.source},
-          {"processor", processor_name()}};
+  for (const EpochReport& epoch : run.epochs) history.push_back(to_json(epoch, data.task()));
+  nlohmann::json result = {{data.task() == Task::values ? "test_r2" : "test_accuracy", run.test_score},
+                           {"test_loss", run.test_loss},
+                           {"sparsity", run.sparsity},
+                           {"nnz", run.connections},
+                           {"epochs", run.epochs.size()},
+                           {"stopped_early", run.stopped_early},
+                           {"seconds", run.seconds},
+                           {"evolve_seconds", run.evolve_seconds},
+                           {"network", run.options.network.neurons},
+                           {"layers", layers},
+                           {"history", history},
+                           {"seed", run.options.run.seed},
+                           {"threads", Session::current().threads()},
+                           {"data", data.describe()},
+                           {"source", source.source},
+                           {"processor", processor_name()}};
+  if (data.test_rows() > 0) result.update(metrics_json(evaluate(run.network, data), run.network));
+  return result;
 }
 
 TrainRun run_training(const TrainArguments& arguments, const Data& data, const TrainOptions& options,
                       const RunDirectory& directory, const Context& context) {
   const std::optional<Network> start =
       arguments.start.empty() ? std::nullopt : std::optional(load(arguments.start));
-  TrainView view(arguments.common.quiet, directory.test_every_epoch);
+  TrainView view(arguments.common.quiet, directory.test_every_epoch, data.task());
   try {
     if (start) return train_from(*start, data, options, directory, view.observer(context.stop));
     return train(data, options, directory, view.observer(context.stop));
@@ -193,9 +196,7 @@ int run_train(TrainArguments& arguments, const Context& context) {
     return load_data(config.data, display.observer(context.stop));
   }();
   TrainOptions& options = config.options;
-  if (options.network.neurons.empty())
-    options.network.neurons = {data.features(), kHiddenNeurons, kHiddenNeurons, kHiddenNeurons,
-                               data.classes()};
+  if (arguments.start.empty()) options = completed(options, data);
   print_line(common, "data", data.describe());
   print_line(common, "network",
              arguments.start.empty()

@@ -8,20 +8,31 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/evaluation_view.h"
 #include "cli/progress.h"
 
 namespace filigree::cli {
 
 namespace {
 
-std::string percent(double share) {
-  return std::isnan(share) ? "–" : fmt::format("{:.2f} %", 100 * share);
+// Without its name, for a column.
+std::string score_column(Task task, double score) {
+  if (std::isnan(score)) return "–";
+  return task == Task::values ? fmt::format("{:.4f}", score) : fmt::format("{:.2f} %", 100 * score);
+}
+
+std::string short_score(Task task, double score) {
+  return task == Task::values ? fmt::format("R² {:.3f}", score) : fmt::format("acc {:.1f} %", 100 * score);
 }
 
 }  // namespace
 
-TrainView::TrainView(bool quiet, bool tested_every_epoch)
-    : quiet_(quiet), tested_(tested_every_epoch), terminal_(isatty(STDERR_FILENO) == 1), shown_at_(now()) {}
+TrainView::TrainView(bool quiet, bool tested_every_epoch, Task task)
+    : task_(task),
+      quiet_(quiet),
+      tested_(tested_every_epoch),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      shown_at_(now()) {}
 
 TrainView::~TrainView() {
   clear();
@@ -53,7 +64,7 @@ void TrainView::show(const StepReport& step) {
   const double share = step.steps > 0 ? static_cast<double>(step.step) / step.steps : 0;
   // The most important first: a narrow terminal drops the last ones.
   const std::vector<std::string> facts = {fmt::format("loss {:.3f}", step.loss),
-                                          fmt::format("acc {:.1f} %", 100 * step.accuracy),
+                                          short_score(task_, step.score),
                                           fmt::format("nnz {}", with_commas(step.connections)),
                                           fmt::format("{} samples/s", short_count(step.samples_per_second)),
                                           fmt::format("{} left", duration(step.seconds_left))};
@@ -74,11 +85,12 @@ void TrainView::show(const EpochReport& epoch) {
     std::size_t width;
     std::string text;
   };
-  std::vector<Column> columns = {{"epoch", 6, fmt::format("{}", epoch.epoch)},
-                                 {"loss", 8, fmt::format("{:.4f}", epoch.train_loss)},
-                                 {"train", 8, percent(epoch.train_accuracy)},
-                                 {"validation", 10, percent(epoch.validation_accuracy)}};
-  if (tested_) columns.push_back({"test", 8, percent(epoch.test_accuracy)});
+  std::vector<Column> columns = {
+      {"epoch", 6, fmt::format("{}", epoch.epoch)},
+      {"loss", 8, fmt::format("{:.4f}", epoch.train_loss)},
+      {task_ == Task::values ? "train R²" : "train", 8, score_column(task_, epoch.train_score)},
+      {"validation", 10, score_column(task_, epoch.validation_score)}};
+  if (tested_) columns.push_back({"test", 8, score_column(task_, epoch.test_score)});
   columns.push_back({"connections", 12, with_commas(epoch.connections)});
   columns.push_back(
       {"dropped/grown", 15, fmt::format("{}/{}", with_commas(epoch.dropped), with_commas(epoch.grown))});
@@ -102,14 +114,16 @@ std::string shape_text(const std::vector<Index>& network) {
   return fmt::format("{}", fmt::join(network, "-"));
 }
 
-nlohmann::json to_json(const EpochReport& e) {
+nlohmann::json to_json(const EpochReport& e, Task task) {
+  const std::string score = task == Task::values ? "r2" : "accuracy";
   return {{"epoch", e.epoch},
           {"lr", e.lr},
           {"train_loss", e.train_loss},
-          {"train_accuracy", e.train_accuracy},
+          {"train_" + score, e.train_score},
           {"validation_loss", e.validation_loss},
-          {"validation_accuracy", e.validation_accuracy},
-          {"test_accuracy", e.test_accuracy},
+          {"validation_" + score, e.validation_score},
+          {"validation_metric", e.validation_metric},
+          {"test_" + score, e.test_score},
           {"connections", e.connections},
           {"sparsity", e.sparsity},
           {"dropped", e.dropped},
@@ -120,11 +134,26 @@ nlohmann::json to_json(const EpochReport& e) {
           {"samples_per_second", e.samples_per_second}};
 }
 
+namespace {
+
+std::string test_text(const TrainRun& run, const Data& data) {
+  const std::string rows = with_commas(data.test_rows());
+  switch (data.task()) {
+    case Task::classes:
+      return fmt::format("{} of {} rows right", score_text(Task::classes, run.test_score), rows);
+    case Task::labels:
+      return fmt::format("{} of the labels of {} rows right", score_text(Task::labels, run.test_score), rows);
+    case Task::values:
+      return fmt::format("{} on {} rows", score_text(Task::values, run.test_score), rows);
+  }
+  return "";
+}
+
+}  // namespace
+
 void print_outcome(const Common& common, const TrainRun& run, const Data& data) {
-  if (!std::isnan(run.test_accuracy))
-    print_line(common, "test",
-               fmt::format("{:.2f} % of {} rows right, loss {:.4f}", 100 * run.test_accuracy,
-                           with_commas(data.test_rows()), run.test_loss));
+  if (!std::isnan(run.test_score))
+    print_line(common, "test", fmt::format("{}, loss {:.4f}", test_text(run, data), run.test_loss));
   print_line(common, "network",
              fmt::format("{}: {} connections, {:.2f} % sparse", shape_text(run.options.network.neurons),
                          with_commas(run.connections), 100 * run.sparsity));

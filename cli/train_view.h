@@ -11,7 +11,7 @@ namespace filigree::cli {
 
 class TrainView {
  public:
-  TrainView(bool quiet, bool tested_every_epoch);
+  TrainView(bool quiet, bool tested_every_epoch, Task task);
   ~TrainView();
   TrainView(const TrainView&) = delete;
   TrainView& operator=(const TrainView&) = delete;
@@ -23,13 +23,14 @@ class TrainView {
   void show(const EpochReport& epoch);
   void clear();
 
+  Task task_;
   bool quiet_, tested_, terminal_;
   bool headed_ = false, drawn_ = false;
   double shown_at_;
 };
 
 std::string shape_text(const std::vector<Index>& network);  // "784-256-10"
-nlohmann::json to_json(const EpochReport& epoch);
+nlohmann::json to_json(const EpochReport& epoch, Task task);
 // How right the network is, how large and how sparse.
 void print_outcome(const Common& common, const TrainRun& run, const Data& data);
 

@@ -10,7 +10,7 @@ int main() {
   filigree::NetworkFacts facts;
   facts.scaling.scale = {0.1f};
   facts.loss = filigree::Loss::cross_entropy;
-  facts.class_labels = {3, 8};
+  facts.output_names = {"three", "eight"};
   const filigree::Network network = filigree::make_network({{.inputs = 4,
                                                              .outputs = 3,
                                                              .row_begin = {0, 2, 4, 5},
@@ -42,7 +42,7 @@ int main() {
   const auto predictions =
       filigree::predict(filigree::compile(filigree::load("small.safetensors")),
                         {.rows = 1, .columns = 4, .bytes = {}, .floats = {30, 10, 0, 0}});
-  std::printf("class %d, probability %.3f\n", predictions.label(predictions.best[0]),
+  std::printf("class %s, probability %.3f\n", predictions.name(predictions.best[0]).c_str(),
               predictions.values[predictions.best[0]]);
-  return predictions.label(predictions.best[0]) == 8 ? 0 : 1;
+  return predictions.name(predictions.best[0]) == "eight" ? 0 : 1;
 }

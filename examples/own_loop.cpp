@@ -14,7 +14,7 @@ int main() {
   std::vector<std::byte> state;
   while (!trainer.done()) {
     const filigree::EpochReport epoch = trainer.epoch();
-    const double accuracy = epoch.validation_accuracy;  // of rows that are kept for such choices
+    const double accuracy = epoch.validation_score;  // of rows that are kept for such choices
     std::printf("epoch %2d: loss %.3f, %.1f %% of the validation rows right, %lld connections grown\n",
                 static_cast<int>(epoch.epoch), epoch.train_loss, 100 * accuracy,
                 static_cast<long long>(epoch.grown));
@@ -26,8 +26,8 @@ int main() {
   // The same again from the sixth epoch, without the changes of the rate: close, not equal.
   filigree::Trainer again(data, state);
   while (!again.done()) again.epoch();
-  const double halved = trainer.evaluate(filigree::Part::test).accuracy;
-  const double constant = again.evaluate(filigree::Part::test).accuracy;
+  const double halved = trainer.evaluate(filigree::Part::test).score;
+  const double constant = again.evaluate(filigree::Part::test).score;
   std::printf("test rows: %.1f %% right; at one rate from the sixth epoch on: %.1f %%\n", 100 * halved,
               100 * constant);
   return halved > 0.9 && constant > 0.8 ? 0 : 1;

@@ -29,7 +29,7 @@ int main() {
   const filigree::TrainRun run =
       filigree::train(data, {.network = {.hidden = {16}, .sparsity = 0.9}, .run = {.epochs = 10}});
   std::printf("%s\n%.1f %% of the test rows right with %lld connections\n", data.describe().c_str(),
-              100 * run.test_accuracy, static_cast<long long>(run.connections));
+              100 * run.test_score, static_cast<long long>(run.connections));
 
   // Two new texts as CSR, straight from memory.
   const std::vector<filigree::Offset> row_begin = {0, 3, 5};
@@ -38,5 +38,5 @@ int main() {
   const filigree::Plan plan = filigree::compile(run.network);
   const std::vector<float> outputs = plan.run(filigree::Rows(row_begin, column, value, data.features()));
   std::printf("the first text is about %s\n", outputs[1] > outputs[0] ? "sport" : "something else");
-  return run.test_accuracy > 0.8 ? 0 : 1;
+  return run.test_score > 0.8 ? 0 : 1;
 }

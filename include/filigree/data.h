@@ -19,7 +19,11 @@ class Data {
   explicit Data(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
   Index features() const;
-  Index classes() const;
+  Task task() const;
+  Index classes() const;  // 0 where the task is another
+  Index targets() const;  // values or labels of a row; 1 class
+  // What the file calls the classes, values or labels; empty: 0, 1, …
+  const std::vector<std::string>& target_names() const;
   Index train_rows() const;
   Index test_rows() const;
   bool test_drawn() const;       // the test rows were drawn from the file of the training rows

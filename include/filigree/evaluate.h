@@ -18,26 +18,36 @@ struct EvaluateOptions {
   bool ranks = true;
 };
 
-// One number with its name: accuracy, balanced_accuracy, f1_macro, f1_weighted, log_loss (of networks that
-// give logits), roc_auc, average_precision. They mean what scikit-learn means by these names; with more than
-// two classes the last two are means over the classes, each against all others.
+// One number with its name.
+//   classes: accuracy, balanced_accuracy, f1_macro, f1_weighted, log_loss (of networks that give logits),
+//            roc_auc, average_precision; with more than two classes the last two are means over the classes,
+//            each against all others
+//   labels:  accuracy (rows of which all labels are right), label_accuracy, f1_macro, f1_weighted, log_loss
+//            (the mean over rows and labels), roc_auc, average_precision; means over the labels
+//   values:  r2, rmse, mae; means over the values
+// They mean what scikit-learn means by these names.
 struct Metric {
   std::string name;
   double value = 0;
   bool operator==(const Metric&) const = default;
 };
 
-// The fraction of rows whose largest output is their label, and what goes with it.
+// How well a network does. What speaks of classes is empty, or 0, for labels and values.
 struct Evaluation {
+  Task task = Task::classes;
   Index rows = 0;
-  double accuracy = 0;
-  double loss = 0;  // mean over rows: softmax cross-entropy, or half of the squared errors' sum over outputs
+  double score = 0;     // the accuracy of classes, the label_accuracy of labels, r2 of values
+  double accuracy = 0;  // fraction of rows whose largest output is their class, or whose labels are all right
+  double loss = 0;      // mean over rows; of values in the units of the targets
   double seconds = 0;
   std::vector<Index> wrong_by_class, rows_by_class;  // by output of the network
   double connections_per_row = 0;                    // computed, on average
   std::vector<Offset> rows_by_exit = {};             // see RunWork
   std::vector<Metric> metrics = {};                  // those that these rows have
-  // How many rows of each class (a row of the matrix) the network takes for which one; classes are outputs.
+  // Of each label or value, in the order of the outputs: metrics by the same names.
+  std::vector<std::vector<Metric>> by_output = {};
+  // How many rows of each class (a row of the matrix) the network takes for which one; in the order of the
+  // outputs.
   std::vector<Offset> confusion = {};
 };
 // Any number of threads may evaluate one network or plan at the same time.

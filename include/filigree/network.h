@@ -51,9 +51,15 @@ struct NetworkFacts {
   InputScaling scaling = {};                  // of each input, before the first layer
   std::vector<std::string> input_names = {};  // of the columns; empty: they have none
   std::optional<Loss> loss = {};              // what it was trained for, which says what its outputs mean
-  std::vector<Index> class_labels = {};       // what the training data called each output; empty: 0, 1, …
+  // Of the classes, values or labels that the outputs stand for; two classes of one output have two. Empty:
+  // they are 0, 1, …
+  std::vector<std::string> output_names = {};
   bool operator==(const NetworkFacts&) const = default;
 };
+
+// What outputs are for, by the loss: classes where it is not known. Cross-entropy of sigmoids is of labels,
+// unless one output has the names of two classes.
+Task task_of(const NetworkFacts& facts, Index outputs);
 
 // A network that cannot be changed; copies share it. layer() and layer_info() may read a file or generate the
 // layer, if the network came from there; nothing else does. Any number of threads may use one network.
@@ -69,6 +75,7 @@ class Network {
   std::string describe() const;
   bool compiled() const;  // inputs and outputs are mapped onto fewer ones
   const NetworkFacts& facts() const;
+  Task task() const;  // by facts().loss; classes if it is not known
   std::vector<ExitInfo> exits() const;
   // All counted from 0; std::invalid_argument if there is none.
   LayerView layer(Index l) const;

@@ -41,6 +41,22 @@ enum class DropSchedule { cosine, linear, constant };
 enum class Redistribute { layer, global };
 enum class HiddenActivation { relu, leaky_relu, all_relu, sigmoid, tanh, softplus };
 enum class Schedule { constant, step, cosine };
+// What early stopping watches. automatic: accuracy of classes, the loss of labels, R² of values. The others
+// are metrics of evaluate() by their names.
+enum class Watch {
+  automatic,
+  loss,
+  accuracy,
+  balanced_accuracy,
+  f1_macro,
+  f1_weighted,
+  log_loss,
+  roc_auc,
+  average_precision,
+  r2,
+  rmse,
+  mae
+};
 enum class Part { train, test, all };  // of a data set; all: both, training rows first
 enum class Device { cpu, cuda, automatic };
 enum class Engine { plain, compiled };
@@ -128,7 +144,9 @@ struct LearningOptions {
   double input_dropout = 0;
   double dropout = 0;  // hidden layers
   double label_smoothing = 0;
-  double clip_norm = 1.0;  // of the gradient over all parameters; 0: none
+  std::vector<double> class_weights = {};  // how much a row of each class counts; empty: all the same
+  bool balanced = false;                   // as much as makes all classes count the same together
+  double clip_norm = 1.0;                  // of the gradient over all parameters; 0: none
   bool operator==(const LearningOptions&) const = default;
 };
 
@@ -136,8 +154,9 @@ struct LoopOptions {
   std::int64_t epochs = 20;
   Index batch = 128;
   Index slices = 0;  // parts of a batch that may run side by side; results depend on it. 0: by batch size
-  double validation = 0;      // share of the training rows kept for validation
-  std::int64_t patience = 0;  // epochs without a better validation accuracy before stopping; 0: never
+  double validation = 0;            // share of the training rows kept for validation
+  std::int64_t patience = 0;        // epochs without a better validation metric before stopping; 0: never
+  Watch metric = Watch::automatic;  // that metric
   std::uint64_t seed = 1;
   bool operator==(const LoopOptions&) const = default;
 };
@@ -220,6 +239,13 @@ struct Words<Schedule> {
   static constexpr std::array<std::string_view, 3> kWords = {"constant", "step", "cosine"};
 };
 
+template <>
+struct Words<Watch> {
+  static constexpr std::array<std::string_view, 12> kWords = {
+      "auto",        "loss",     "accuracy", "balanced_accuracy", "f1_macro",
+      "f1_weighted", "log_loss", "roc_auc",  "average_precision", "r2",
+      "rmse",        "mae"};
+};
 template <>
 struct Words<Part> {
   static constexpr std::array<std::string_view, 3> kWords = {"train", "test", "all"};

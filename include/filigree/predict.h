@@ -39,13 +39,17 @@ struct InputOptions {
 [[nodiscard]] InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name);
 
 struct Predictions {
-  Index rows = 0, outputs = 0;
-  bool probabilities = false;            // or the network's outputs as they are
-  std::vector<float> values;             // rows × outputs
-  std::vector<Index> best;               // per row the largest output, the first of equals; -1 if one is NaN
-  std::vector<Index> class_labels = {};  // what the training data called each output; empty: 0, 1, …
+  Task task = Task::classes;
+  Index rows = 0;
+  Index outputs = 0;           // numbers a row; two for two classes that one output tells apart
+  bool probabilities = false;  // or the network's outputs as they are
+  std::vector<float> values;   // rows × outputs
+  // Of classes: per row the one with the largest output, the first of equals; -1 if one is NaN.
+  std::vector<Index> best;
+  std::vector<std::string> names = {};  // of the classes, labels or values; empty: 0, 1, …
 
-  Index label(Index output) const { return class_labels.empty() ? output : class_labels[output]; }
+  std::string name(Index output) const { return names.empty() ? std::to_string(output) : names[output]; }
+  bool holds(Index row, Index label) const;  // of labels: it is more likely than not
 };
 
 struct PredictOptions {
@@ -53,15 +57,17 @@ struct PredictOptions {
   bool any_value = false;  // outputs that are not finite are no Error
 };
 
-// Probabilities are the softmax of the outputs of a network trained with cross-entropy, and the outputs
-// themselves of one trained with mean squared error. Of a network that does not say what it was trained for,
-// the outputs.
+// Probabilities are the softmax of the outputs of a network trained with cross-entropy, their sigmoid of one
+// trained with binary cross-entropy, and the outputs themselves of one trained with mean squared error.
+// Values are the outputs, in the units of the training data. Of a network that does not say what it was
+// trained for, the outputs.
 // Any number of threads may predict with one plan at the same time.
 [[nodiscard]] Predictions predict(const Plan& plan, const InputTable& inputs,
                                   const PredictOptions& options = {}, const Observer& observer = {});
 
-// A name that ends in .npy or .npy.gz: the values as float32. Any other: CSV with a header, class,p0,p1,…
-// (y0,y1,… for outputs that are no probabilities; the numbers are the classes' labels).
+// A name that ends in .npy or .npy.gz: the values as float32. Any other: CSV with a header. Classes:
+// class,p0,p1,… (y0,y1,… for outputs that are no probabilities), where p is followed by a class's name;
+// labels: labels,p…, with the names of those that hold between | signs; values: their names.
 void write_predictions(const std::filesystem::path& path, const Predictions& predictions);
 
 }  // namespace filigree

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <stop_token>
 #include <vector>
 
@@ -30,15 +31,22 @@ struct LayerReport {
   LayerRole role = LayerRole::chain;
 };
 
+inline constexpr double kNoMetric = std::numeric_limits<double>::quiet_NaN();
+
+// Scores are at most 1: of classes and labels the accuracy, which is the share that is right; of values the
+// mean over the outputs of 1 - squared error / variance of the training rows, which is about R². Losses of
+// values are of targets scaled to variance 1.
 struct EpochReport {
   std::int64_t epoch = 0;  // counted from 1
   std::int64_t epochs = 0;
-  double lr = 0;                   // at the end of the epoch
-  double train_loss = 0;           // mean over the epoch's batches, as trained (dropout included)
-  double train_accuracy = 0;       // the same
-  double validation_accuracy = 0;  // NaN without a validation part
+  double lr = 0;                // at the end of the epoch
+  double train_loss = 0;        // mean over the epoch's batches, as trained (dropout and weights included)
+  double train_score = 0;       // the same
+  double validation_score = 0;  // NaN without a validation part
   double validation_loss = 0;
-  double test_accuracy = 0;  // NaN unless this was the last epoch or asked for
+  double validation_metric =
+      kNoMetric;          // what early stopping watches; NaN where that is the score or nothing
+  double test_score = 0;  // NaN unless this was the last epoch or asked for
   Offset connections = 0;
   double sparsity = 0;
   Offset dropped = 0, grown = 0;  // in this epoch
@@ -52,8 +60,8 @@ struct EpochReport {
 struct StepReport {
   std::int64_t epoch = 0, epochs = 0;
   std::int64_t step = 0, steps = 0;  // of this epoch
-  double loss = 0, accuracy = 0;     // of this epoch so far
-  double last_accuracy = 0;          // validation or training accuracy of the last finished epoch
+  double loss = 0, score = 0;        // of this epoch so far
+  double last_score = 0;             // validation or training score of the last finished epoch
   Offset connections = 0;
   double samples_per_second = 0;
   double seconds_left = 0;  // of the whole run

@@ -19,10 +19,10 @@
 namespace filigree {
 
 struct TrainRun {
-  Network network;  // of the last epoch; with patience, of the epoch with the best validation accuracy
+  Network network;  // of the last epoch; with patience, of the best epoch in validation
   TrainOptions options;
   std::vector<EpochReport> epochs;  // those before a resume included
-  double test_accuracy = 0;         // fraction; NaN without a test part
+  double test_score = 0;            // see EpochReport; NaN without a test part
   double test_loss = 0;
   double sparsity = 0;
   Offset connections = 0;
@@ -30,6 +30,7 @@ struct TrainRun {
   double evolve_seconds = 0;
   std::vector<LayerReport> layers;
   bool stopped_early = false;
+  std::int64_t best_epoch = 0;  // with patience: whose network it is
 };
 
 // Where a run leaves its files: model.safetensors, metrics.jsonl, config.toml, checkpoint.safetensors.
@@ -50,11 +51,10 @@ TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory
 TrainRun train_from(const Network& start, const Data& data, const TrainOptions& options,
                     const RunDirectory& directory = {}, const TrainObserver& observer = {});
 
-// How well a network in training does: the share of rows whose largest output is their label, and the mean
-// loss.
+// How well a network in training does; see EpochReport. evaluate() has more of a finished one.
 struct TrainScore {
   std::int64_t rows = 0;
-  double accuracy = 0, loss = 0;
+  double score = 0, loss = 0;
 };
 
 // A network in training, for loops of your own: train() is such a loop. Topology updates happen every
@@ -81,8 +81,7 @@ class Trainer {
   EpochReport epoch(const TrainObserver& observer = {});
   // After options().run.epochs epochs, or when patience has run out; step() does not count.
   bool done() const;
-  // With patience: back to the network of the epoch with the best validation accuracy, as train() does at its
-  // end.
+  // With patience: back to the network of the best epoch in validation, as train() does at its end.
   void use_best();
 
   TrainScore evaluate(Part part = Part::test);
@@ -100,6 +99,11 @@ class Trainer {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The options with all that follows from the data: the usual loss of its task in the place of
+// cross-entropy, and the numbers of neurons, by network.hidden, where network.neurons is empty. train() and
+// Trainer do this themselves.
+TrainOptions completed(const TrainOptions& options, const Data& data);
 
 // The settings behind a preset's name: "ertl", "best", "fast".
 TrainOptions preset_options(const std::string& name);

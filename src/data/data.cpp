@@ -27,11 +27,35 @@ std::string with_commas(Index number) {
 
 }  // namespace
 
+std::string internal::Dataset::describe_targets() const {
+  const auto counted = [](Index count, std::string_view one, std::string_view many) {
+    return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
+  };
+  switch (task) {
+    case Task::classes:
+      return counted(classes, "class", "classes");
+    case Task::values:
+      return counted(targets, "value", "values");
+    case Task::labels:
+      return counted(targets, "label", "labels");
+  }
+  return {};
+}
+
 Index Data::features() const {
   return impl_->dataset.train.features;
 }
 Index Data::classes() const {
   return impl_->dataset.classes;
+}
+Task Data::task() const {
+  return impl_->dataset.task;
+}
+Index Data::targets() const {
+  return task() == Task::classes ? 1 : impl_->dataset.targets;
+}
+const std::vector<std::string>& Data::target_names() const {
+  return impl_->dataset.target_names;
 }
 Index Data::train_rows() const {
   return impl_->dataset.train.rows;
@@ -45,10 +69,9 @@ bool Data::test_drawn() const {
 }
 
 std::string Data::describe() const {
-  return fmt::format("{}: {}{} rows of {} features, {} classes", impl_->dataset.name,
-                     with_commas(train_rows()),
+  return fmt::format("{}: {}{} rows of {} features, {}", impl_->dataset.name, with_commas(train_rows()),
                      test_rows() > 0 ? fmt::format(" + {}", with_commas(test_rows())) : "",
-                     with_commas(features()), with_commas(classes()));
+                     with_commas(features()), impl_->dataset.describe_targets());
 }
 
 Data load_data(const DataOptions& options, const Observer& observer) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A data set in memory: rows of features, one class each.
+// A data set in memory: rows of features, and what is to be told of each.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,15 @@ namespace filigree::internal {
 // The rows of one part. Exactly one of `bytes`, `floats` and the sparse arrays holds the features.
 struct DataRows {
   Index rows = 0, features = 0;
-  std::vector<Index> label;  // one per row, 0 … classes-1; may be empty where labels are not known
+  std::vector<Index> label;  // one per row, 0 … classes-1; may be empty where it is not known
   Buffer<std::uint8_t> bytes;
   Buffer<float> floats;           // rows × features, as bytes are
   std::vector<Offset> row_begin;  // sparse: rows + 1
   std::vector<Index> column;      // strictly increasing within a row
   std::vector<float> value;
+  // In the place of labels, for values and labels: rows × targets; of labels each is 0 or 1.
+  std::vector<float> target = {};
+  std::vector<float> weight = {};  // one per row; empty: all weigh the same
 
   bool sparse() const { return !row_begin.empty(); }
 };
@@ -36,10 +39,20 @@ struct Dataset {
   std::string name;  // "Fashion-MNIST"
   Index classes = 0;
   DataRows train, test;                         // the same features; test may hold no rows
-  std::vector<Index> class_label = {};          // what the files call each class; empty: 0, 1, …
+  std::vector<std::string> target_names = {};   // of the classes, values or labels; empty: 0, 1, …
   std::vector<std::string> feature_names = {};  // of the columns, where the file names them
   DataOrigin origin = {};
   bool test_drawn = false;  // the test rows were drawn from the same file as the training rows
+  Task task = Task::classes;
+  Index targets = 0;  // values or labels of a row
+
+  // How many outputs a network has for this data.
+  Index outputs(Loss loss) const {
+    if (task != Task::classes) return targets;
+    return loss == Loss::binary_cross_entropy ? 1 : classes;
+  }
+  // "10 classes", "1 value"
+  std::string describe_targets() const;
 };
 
 // Reads, checks and splits what `options.source` names. Errors name file, line and numbers.

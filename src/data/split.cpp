@@ -89,6 +89,12 @@ DataRows take_rows(const DataRows& from, std::span<const Index> rows) {
     taken.label.reserve(rows.size());
     for (const Index row : rows) taken.label.push_back(from.label[row]);
   }
+  const std::size_t targets = from.rows == 0 ? 0 : from.target.size() / from.rows;
+  for (const Index row : rows) {
+    const auto begin = from.target.begin() + static_cast<std::ptrdiff_t>(row * targets);
+    taken.target.insert(taken.target.end(), begin, begin + static_cast<std::ptrdiff_t>(targets));
+    if (!from.weight.empty()) taken.weight.push_back(from.weight[row]);
+  }
   const std::size_t features = from.features;
   taken.bytes = take_dense(from.bytes, features, rows);
   taken.floats = take_dense(from.floats, features, rows);

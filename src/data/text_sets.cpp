@@ -38,10 +38,14 @@ class ClassNumbers {
   }
 
   Index classes() const { return labels_.size(); }
-  std::vector<Index> labels() const {  // empty if they are the numbers
-    for (std::size_t c = 0; c < labels_.size(); ++c)
-      if (labels_[c] != static_cast<Index>(c)) return labels_;
-    return {};
+  std::vector<std::string> names() const {  // empty if they are the numbers
+    bool numbers = true;
+    std::vector<std::string> result;
+    for (std::size_t c = 0; c < labels_.size(); ++c) {
+      numbers = numbers && labels_[c] == static_cast<Index>(c);
+      result.push_back(std::to_string(labels_[c]));
+    }
+    return numbers ? std::vector<std::string>() : result;
   }
 
   // `file` is where the rows are from, for the message about a label that the training rows lack.
@@ -90,7 +94,7 @@ Dataset assemble(Names files, Table& train, Table* test, const DataOptions& opti
   Dataset set;
   set.name = std::filesystem::path(files[0]).filename().string();
   set.classes = numbers.classes();
-  set.class_label = numbers.labels();
+  set.target_names = numbers.names();
   DataRows rows = features_of(train);
   rows.label = numbers.numbered(train.labels, files[0]);
   if (test != nullptr) {

@@ -16,7 +16,7 @@ namespace filigree::internal {
 struct TrainingShape {
   unsigned batch = 0;           // most samples of a step
   unsigned growth_batches = 1;  // batches that are kept for growth
-  unsigned features = 0, classes = 0;
+  unsigned features = 0, outputs = 0;
   Loss loss = Loss::cross_entropy;
   double label_smoothing = 0, dropout = 0, input_dropout = 0;
   unsigned panel = 32;  // see DropPlan
@@ -53,15 +53,31 @@ struct DropPlan {
   std::vector<std::uint32_t> lane;  // groups
 };
 
+// What the loss compares the outputs of some rows with: a class each, or rows × outputs targets. Weights: one
+// a row, or none.
+struct TrainingTargets {
+  std::span<const Index> label = {};
+  std::span<const float> target = {}, weight = {};
+
+  // Of the rows from `first` on.
+  TrainingTargets part(std::size_t first, std::size_t count, std::size_t outputs) const {
+    const auto cut = []<typename T>(std::span<const T> all, std::size_t begin, std::size_t size) {
+      return all.empty() ? all : all.subspan(begin, size);
+    };
+    return {cut(label, first, count), cut(target, first * outputs, count * outputs),
+            cut(weight, first, count)};
+  }
+};
+
 struct TrainingBatch {
-  std::span<const Index> rows, labels;
+  std::span<const Index> rows;
+  TrainingTargets targets;
   double scale = 1;  // of the loss
   DropPlan drop = {};
 };
 
 struct TrainingSums {
-  double loss = 0;
-  std::int64_t correct = 0;
+  double loss = 0, score = 0;  // see train/loss.h
 };
 
 // A position in a layer's matrix and the gradient there.
@@ -93,7 +109,7 @@ class DeviceTraining {
   virtual void clear_gradients() = 0;
   // The loss alone, without dropout or smoothing.
   virtual TrainingSums evaluate(RowsPart part, std::span<const Index> rows,
-                                std::span<const Index> labels) = 0;
+                                const TrainingTargets& targets) = 0;
 
   // Of what add_gradients kept: the sum of |gradient| at each output of a layer,
   virtual std::vector<double> costs(std::size_t layer) = 0;

@@ -74,53 +74,78 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// A thread for each sample: neighbouring threads read neighbouring samples of a class.
+// The loss of one output, and its slope by what went into the last activation.
+struct OutputLoss {
+  float loss = 0, slope = 0;
+};
+
+__device__ OutputLoss output_loss(Loss loss, float out, float target, float log_sum) {
+  const float error = out - target;
+  switch (loss) {  // one way for all threads of a launch
+    case Loss::cross_entropy:
+      return {target * (log_sum - out), std::exp(out - log_sum) - target};
+    case Loss::mse:
+      return {0.5f * error * error, error * out * (1 - out)};
+    case Loss::binary_cross_entropy: {
+      const float softplus = (out > 0 ? out : 0.0f) + std::log1p(std::exp(-std::fabs(out)));
+      return {softplus - target * out, 1 / (1 + std::exp(-out)) - target};
+    }
+    case Loss::squared:
+      return {0.5f * error * error, error};
+    case Loss::absolute:
+      return {std::fabs(error), error > 0 ? 1.0f : error < 0 ? -1.0f : 0.0f};
+    case Loss::huber: {
+      const float size = std::fabs(error);
+      return size <= 1 ? OutputLoss{0.5f * error * error, error}
+                       : OutputLoss{size - 0.5f, error > 0 ? 1.0f : -1.0f};
+    }
+  }
+  return {};
+}
+
+// A thread for each sample: neighbouring threads read neighbouring samples of an output.
 template <unsigned kThreads>
 __global__ void __launch_bounds__(kThreads) loss_kernel(DeviceLoss how, DeviceSamples samples, const float* y,
-                                                        const unsigned* label, DeviceLossResult result) {
+                                                        DeviceTargets targets, DeviceLossResult result) {
   const std::size_t b = std::size_t{blockIdx.x} * kThreads + threadIdx.x, stride = samples.stride;
   float* const delta = result.delta;
   if (b >= stride) return;
   if (b >= samples.count) {
-    for (unsigned c = 0; c < how.classes; ++c) delta[c * stride + b] = 0;
+    for (unsigned c = 0; c < how.outputs; ++c) delta[c * stride + b] = 0;
     return;
   }
-  const unsigned own = label[b];
-  const float other = how.smoothing / static_cast<float>(how.classes);
+  const bool classes = targets.label != nullptr, values = how.values;
+  const unsigned own = classes ? targets.label[b] : 0;
+  const float width = static_cast<float>(how.outputs);
   unsigned best = 0;
   float highest = y[b];
-  for (unsigned c = 1; c < how.classes; ++c) {
+  for (unsigned c = 1; c < how.outputs; ++c) {
     const float each = y[c * stride + b];
     if (each > highest) {
       highest = each;
       best = c;
     }
   }
-  float loss = 0;
-  switch (how.loss) {  // one way for all threads of a launch
-    case Loss::cross_entropy: {
-      float sum = 0;
-      for (unsigned c = 0; c < how.classes; ++c) sum += std::exp(y[c * stride + b] - highest);
-      const float log_sum = highest + std::log(sum);
-      for (unsigned c = 0; c < how.classes; ++c) {
-        const float out = y[c * stride + b];
-        const float target = other + (c == own ? 1 - how.smoothing : 0.0f);
-        loss += target * (log_sum - out);
-        delta[c * stride + b] = how.scale * (std::exp(out - log_sum) - target);
-      }
-      break;
-    }
-    case Loss::mse:
-      for (unsigned c = 0; c < how.classes; ++c) {
-        const float out = y[c * stride + b];
-        const float error = out - (other + (c == own ? 1 - how.smoothing : 0.0f));
-        loss += 0.5f * error * error;
-        delta[c * stride + b] = how.scale * error * out * (1 - out);
-      }
-      break;
+  float log_sum = 0;
+  if (how.loss == Loss::cross_entropy) {
+    float sum = 0;
+    for (unsigned c = 0; c < how.outputs; ++c) sum += std::exp(y[c * stride + b] - highest);
+    log_sum = highest + std::log(sum);
   }
-  result.loss[b] = loss;
-  result.correct[b] = best == own ? 1 : 0;
+  const float weight = (targets.weight == nullptr ? 1.0f : targets.weight[b]) * (values ? 1 / width : 1.0f);
+  float loss = 0, score = 0;
+  for (unsigned c = 0; c < how.outputs; ++c) {
+    const float out = y[c * stride + b];
+    const float given = classes ? (c == own ? 1.0f : 0.0f) : targets.target[c * stride + b];
+    const float spread = classes ? how.smoothing / width : how.smoothing / 2;
+    const float target = values ? given : spread + (1 - how.smoothing) * given;
+    const OutputLoss each = output_loss(how.loss, out, target, log_sum);
+    loss += each.loss;
+    delta[c * stride + b] = how.scale * weight * each.slope;
+    score += values ? 1 - (out - given) * (out - given) : (out > 0) == (given > 0.5f) ? 1.0f : 0.0f;
+  }
+  result.loss[b] = weight * loss;
+  result.score[b] = classes ? (best == own ? 1.0f : 0.0f) : score / width;
 }
 
 template <unsigned kThreads>
@@ -299,11 +324,11 @@ void TrainKernels<kThreads>::add_row_sums(const float* a, unsigned rows, DeviceS
 
 template <unsigned kThreads>
 void TrainKernels<kThreads>::start_back(const DeviceLoss& loss, DeviceSamples samples, const float* y,
-                                        const unsigned* label, const DeviceLossResult& result,
+                                        const DeviceTargets& targets, const DeviceLossResult& result,
                                         cudaStream_t stream) {
-  if (samples.stride == 0 || loss.classes == 0) return;
+  if (samples.stride == 0 || loss.outputs == 0) return;
   const dim3 grid(static_cast<unsigned>((samples.stride + kThreads - 1) / kThreads));
-  launch({grid, dim3(kThreads), stream}, loss_kernel<kThreads>, loss, samples, y, label, result);
+  launch({grid, dim3(kThreads), stream}, loss_kernel<kThreads>, loss, samples, y, targets, result);
 }
 
 template <unsigned kThreads>

@@ -32,18 +32,25 @@ struct DeviceSamples {
   std::size_t stride = 0;
 };
 
-// Where the loss of each sample goes, whether its largest output, the first of equals, is that of its label,
-// and the gradient at the sums of the last layer.
+// Where the loss and the score of each sample go (see train/loss.h), and the gradient at the sums of the last
+// layer.
 struct DeviceLossResult {
   float* delta = nullptr;
   float* loss = nullptr;
-  unsigned* correct = nullptr;
+  float* score = nullptr;
 };
 
 struct DeviceLoss {
   Loss loss = Loss::cross_entropy;
-  unsigned classes = 0;
+  unsigned outputs = 0;
   float smoothing = 0, scale = 1;
+  bool values = fits(loss, Task::values);
+};
+
+// A class for each sample, or target[output * stride + sample]; weight is null where all are 1.
+struct DeviceTargets {
+  const unsigned* label = nullptr;
+  const float *target = nullptr, *weight = nullptr;
 };
 
 // What drops out is what drop_out() drops on panels of `panel` samples: samples 32 g … 32 g + 31 are those
@@ -83,8 +90,8 @@ struct TrainKernels {
 
   // Losses and what the backward pass starts with, as train/loss.h says: the gradient of `loss.scale` times
   // the loss.
-  static void start_back(const DeviceLoss& loss, DeviceSamples samples, const float* y, const unsigned* label,
-                         const DeviceLossResult& result, cudaStream_t stream);
+  static void start_back(const DeviceLoss& loss, DeviceSamples samples, const float* y,
+                         const DeviceTargets& targets, const DeviceLossResult& result, cudaStream_t stream);
 
   // One step of an optimizer on `count` weights, as filigree::descend() does it (its bits, unless the
   // compiler fuses products and sums); `first` and `second` as there.

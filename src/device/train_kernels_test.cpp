@@ -139,49 +139,64 @@ TYPED_TEST(TrainKernelsTest, GradientsAgreeWithPlainLoops) {
   }
 }
 
-TYPED_TEST(TrainKernelsTest, LossesAreTheSlopesOfTheirLosses) {
-  using Kernels = TrainKernels<TypeParam::value>;
-  for (const Loss kind : {Loss::cross_entropy, Loss::mse}) {
-    for (const unsigned samples : {1u, 100u, 512u}) {
-      const TestStream s;
-      Random random(5);
-      constexpr unsigned kClasses = 5;
-      auto y = random_values(kClasses * kStride, random);
-      if (kind == Loss::mse)
-        for (float& v : y) v = 1 / (1 + std::exp(-v));
-      std::vector<unsigned> label(samples);
-      for (unsigned& l : label) l = static_cast<unsigned>(random.below(kClasses));
-      const auto y_d = on_device(y, s.stream);
-      const auto label_d = on_device(label, s.stream);
-      DeviceArray<float> delta_d(y.size()), loss_d(samples);
-      DeviceArray<unsigned> correct_d(samples);
-      Kernels::start_back({kind, kClasses, 0.1f, 0.25f}, {samples, kStride}, y_d.data(), label_d.data(),
-                          {delta_d.data(), loss_d.data(), correct_d.data()}, s.stream);
-      const auto delta = on_host(delta_d, s.stream), loss = on_host(loss_d, s.stream);
-      const auto correct = on_host(correct_d, s.stream);
-      for (std::size_t b = 0; b < kStride; ++b) {
-        if (b >= samples) {
-          for (std::size_t c = 0; c < kClasses; ++c) ASSERT_EQ(delta[c * kStride + b], 0.0f);
-          continue;
-        }
-        double powers = 0, expected = 0;
-        std::size_t best = 0;
-        for (std::size_t c = 0; c < kClasses; ++c) {
-          powers += std::exp(double{y[c * kStride + b]});
-          if (y[c * kStride + b] > y[best * kStride + b]) best = c;
-        }
-        for (std::size_t c = 0; c < kClasses; ++c) {
-          const double out = double{y[c * kStride + b]}, target = 0.02 + (c == label[b] ? 0.9 : 0.0);
-          const bool entropy = kind == Loss::cross_entropy;
-          expected += entropy ? target * (std::log(powers) - out) : 0.5 * (out - target) * (out - target);
-          const double slope = entropy ? std::exp(out) / powers - target : (out - target) * out * (1 - out);
-          ASSERT_NEAR(delta[c * kStride + b], 0.25 * slope, 1e-6) << b << ", " << c;
-        }
-        ASSERT_NEAR(loss[b], expected, 1e-5);
-        ASSERT_EQ(correct[b], best == label[b] ? 1u : 0u);
-      }
+// Against row_loss() and row_gradient(), whose own test has the definitions.
+template <typename Kernels>
+void expect_losses(Loss kind, unsigned outputs, unsigned samples, bool weighted) {
+  const TestStream s;
+  Random random(5);
+  constexpr float kSmoothing = 0.1f;
+  auto y = random_values(outputs * kStride, random);
+  if (kind == Loss::mse)
+    for (float& v : y) v = 1 / (1 + std::exp(-v));
+  const bool classes = kind == Loss::cross_entropy || kind == Loss::mse, values = fits(kind, Task::values);
+  std::vector<unsigned> label(samples);
+  for (unsigned& l : label) l = static_cast<unsigned>(random.below(outputs));
+  std::vector<float> target = random_values(outputs * kStride, random), weight(samples);
+  if (!values)
+    for (float& t : target) t = t > 0 ? 1.0f : 0.0f;
+  for (float& w : weight) w = static_cast<float>(random.below(3));
+  const auto y_d = on_device(y, s.stream), target_d = on_device(target, s.stream),
+             weight_d = on_device(weight, s.stream);
+  const auto label_d = on_device(label, s.stream);
+  DeviceArray<float> delta_d(y.size()), loss_d(samples), score_d(samples);
+  const DeviceTargets targets{classes ? label_d.data() : nullptr, classes ? nullptr : target_d.data(),
+                              weighted ? weight_d.data() : nullptr};
+  Kernels::start_back({kind, outputs, kSmoothing, 0.25f}, {samples, kStride}, y_d.data(), targets,
+                      {delta_d.data(), loss_d.data(), score_d.data()}, s.stream);
+  const auto delta = on_host(delta_d, s.stream), loss = on_host(loss_d, s.stream),
+             score = on_host(score_d, s.stream);
+  for (std::size_t b = 0; b < kStride; ++b) {
+    if (b >= samples) {
+      for (std::size_t c = 0; c < outputs; ++c) ASSERT_EQ(delta[c * kStride + b], 0.0f);
+      continue;
     }
+    std::vector<float> out, wanted;
+    double right = 0;
+    for (std::size_t c = 0; c < outputs; ++c) {
+      out.push_back(y[c * kStride + b]);
+      const float given = classes ? (c == label[b] ? 1.0f : 0.0f) : target[c * kStride + b];
+      const float spread = classes ? kSmoothing / static_cast<float>(outputs) : kSmoothing / 2;
+      wanted.push_back(values ? given : spread + (1 - kSmoothing) * given);
+      const double error = double{out[c]} - given;
+      right += values ? 1 - error * error : (out[c] > 0) == (given > 0.5f) ? 1 : 0;
+    }
+    std::vector<double> slope(outputs);
+    row_gradient(kind, out, wanted, slope);
+    const double share = weighted ? weight[b] : 1.0;
+    for (std::size_t c = 0; c < outputs; ++c)
+      ASSERT_NEAR(delta[c * kStride + b], 0.25 * share * slope[c], 1e-6) << word(kind) << b << ", " << c;
+    ASSERT_NEAR(loss[b], share * row_loss(kind, out, wanted), 2e-5);
+    const bool best = std::ranges::max_element(out) - out.begin() == static_cast<std::ptrdiff_t>(label[b]);
+    // A squared error of 36 at most, in floats.
+    ASSERT_NEAR(score[b], classes ? (best ? 1.0 : 0.0) : right / outputs, outputs * 36 * 0x1p-23);
   }
+}
+
+TYPED_TEST(TrainKernelsTest, LossesAreTheSlopesOfTheirLosses) {
+  for (std::size_t l = 0; l < Words<Loss>::kWords.size(); ++l)
+    for (const unsigned samples : {1u, 100u, 512u})
+      for (const bool weighted : {false, true})
+        expect_losses<TrainKernels<TypeParam::value>>(static_cast<Loss>(l), 5, samples, weighted);
 }
 
 TYPED_TEST(TrainKernelsTest, DescentHasTheBitsOfTheCpu) {

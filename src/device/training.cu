@@ -26,7 +26,7 @@ class Replica {
         row_(stride_),
         label_(stride_),
         sample_loss_(stride_),
-        correct_(stride_) {}
+        score_(stride_) {}
   ~Replica() {
     cudaSetDevice(device_);
     cudaDeviceSynchronize();  // everything that is under way borrows what goes now
@@ -35,6 +35,7 @@ class Replica {
   void use() const { check_cuda(cudaSetDevice(device_), "choosing a device"); }
   cudaStream_t stream() const { return stream_; }
   std::size_t stride() const { return stride_; }
+  std::size_t outputs() const { return shape_.outputs; }
   DeviceSamples samples() const { return {samples_, stride_}; }
   std::vector<std::unique_ptr<LayerHere>>& layers() { return layers_; }
   const float* input(std::size_t l) const { return level_[l].data(); }
@@ -115,8 +116,12 @@ class Replica {
     samples_ = static_cast<unsigned>(count);
     std::vector<int> rows(batch.rows.begin() + static_cast<std::ptrdiff_t>(first),
                           batch.rows.begin() + static_cast<std::ptrdiff_t>(first + count));
-    std::vector<unsigned> labels(batch.labels.begin() + static_cast<std::ptrdiff_t>(first),
-                                 batch.labels.begin() + static_cast<std::ptrdiff_t>(first + count));
+    const std::size_t width = shape_.outputs;
+    const auto [label, target, weight] = batch.targets.part(first, count, width);
+    const std::vector<unsigned> labels(label.begin(), label.end());
+    std::vector<float> targets(target.empty() ? 0 : width * stride_, 0.0f);  // as the outputs lie
+    for (std::size_t i = 0; i < target.size(); ++i) targets[i % width * stride_ + i / width] = target[i];
+    has_ = {!labels.empty(), !targets.empty(), !weight.empty()};
     const std::size_t groups = stride_ / 32;
     std::vector<std::uint32_t> keys, lanes;
     const bool drops = train && shape_.dropout + shape_.input_dropout > 0;
@@ -128,9 +133,12 @@ class Replica {
       for (std::size_t g = 0; g < groups; ++g)
         lanes.push_back(first / 32 + g < all ? batch.drop.lane[first / 32 + g] : 0);
     }
-    batch_staging_.begin(sizeof(int) * (rows.size() + labels.size() + keys.size() + lanes.size()));
+    batch_staging_.begin(sizeof(int) * (rows.size() + labels.size() + targets.size() + weight.size() +
+                                        keys.size() + lanes.size()));
     batch_staging_.add(std::span<const int>(rows), row_, stream_);
     batch_staging_.add(std::span<const unsigned>(labels), label_, stream_);
+    batch_staging_.add(std::span<const float>(targets), target_, stream_);
+    batch_staging_.add(weight, weight_, stream_);
     batch_staging_.add(std::span<const std::uint32_t>(keys), key_, stream_);
     batch_staging_.add(std::span<const std::uint32_t>(lanes), lane_, stream_);
     batch_staging_.end(stream_);
@@ -166,10 +174,12 @@ class Replica {
 
   void find_loss(double smoothing, double scale) {
     use();
-    const DeviceLoss loss{shape_.loss, shape_.classes, static_cast<float>(smoothing),
+    const DeviceLoss loss{shape_.loss, shape_.outputs, static_cast<float>(smoothing),
                           static_cast<float>(scale)};
-    Kernels::start_back(loss, samples(), level_.back().data(), label_.data(),
-                        {delta_.back().data(), sample_loss_.data(), correct_.data()}, stream_);
+    const DeviceTargets targets{has_.label ? label_.data() : nullptr, has_.target ? target_.data() : nullptr,
+                                has_.weight ? weight_.data() : nullptr};
+    Kernels::start_back(loss, samples(), level_.back().data(), targets,
+                        {delta_.back().data(), sample_loss_.data(), score_.data()}, stream_);
   }
 
   void backward() {
@@ -202,11 +212,11 @@ class Replica {
   TrainingSums sums() {
     use();
     const std::vector<float> loss = sample_loss_.values(samples_, stream_, "reading losses");
-    const std::vector<unsigned> correct = correct_.values(samples_, stream_, "reading losses");
+    const std::vector<float> score = score_.values(samples_, stream_, "reading losses");
     TrainingSums total;
     for (std::size_t b = 0; b < loss.size(); ++b) {
       total.loss += double{loss[b]};
-      total.correct += correct[b];
+      total.score += double{score[b]};
     }
     return total;
   }
@@ -290,7 +300,10 @@ class Replica {
   DeviceArray<unsigned> label_;
   DeviceArray<std::uint32_t> key_, lane_;
   DeviceArray<float> sample_loss_;
-  DeviceArray<unsigned> correct_;
+  DeviceArray<float> score_, target_, weight_;
+  struct {
+    bool label = false, target = false, weight = false;
+  } has_;  // the batch
   DeviceArray<double> squares_;
   Staging batch_staging_;
   CudaEvent done_;
@@ -346,15 +359,15 @@ class CudaTraining final : public DeviceTraining {
     for (const auto& replica : replicas_) replica->clear_gradients();
   }
 
-  TrainingSums evaluate(RowsPart part, std::span<const Index> rows, std::span<const Index> labels) override {
+  TrainingSums evaluate(RowsPart part, std::span<const Index> rows, const TrainingTargets& targets) override {
     TrainingSums total;
     const std::size_t most = replicas_.size() * first().stride();
     for (std::size_t done = 0; done < rows.size(); done += most) {
       const std::size_t count = std::min(most, rows.size() - done);
-      run(part, {rows.subspan(done, count), labels.subspan(done, count)}, false);
+      run(part, {rows.subspan(done, count), targets.part(done, count, first().outputs())}, false);
       const TrainingSums here = sums();
       total.loss += here.loss;
-      total.correct += here.correct;
+      total.score += here.score;
     }
     return total;
   }
@@ -438,7 +451,7 @@ class CudaTraining final : public DeviceTraining {
     for (const auto& replica : active()) {
       const TrainingSums here = replica->sums();
       total.loss += here.loss;
-      total.correct += here.correct;
+      total.score += here.score;
     }
     return total;
   }

@@ -26,9 +26,9 @@ Network same(Index width, const NetworkFacts& facts = {.loss = Loss::cross_entro
   return in_memory({{std::move(w), std::vector<float>(width, 0.0f), Activation::identity}}, facts);
 }
 
-Data wrap(DataRows train, std::vector<Index> class_label = {}) {
+Data wrap(DataRows train, std::vector<std::string> names = {}) {
   Data::Impl impl;
-  impl.dataset.class_label = std::move(class_label);
+  impl.dataset.target_names = std::move(names);
   impl.dataset.name = "rows";
   impl.dataset.classes = 2;
   impl.dataset.test.features = train.features;
@@ -190,8 +190,8 @@ TEST(Evaluate, GivesTheSameForBytesFloatsAndSparseRowsScaledOrNot) {
 }
 
 TEST(Evaluate, FindsClassesByTheLabelsOfTheFiles) {
-  // Rows that say output 1, then 2, of a network for classes called 1, 5 and 7.
-  const auto data = [](std::vector<Index> labels) {
+  // Rows that say output 1, then 2, of a network for classes called 1, 5 and seven.
+  const auto data = [](std::vector<std::string> labels) {
     DataRows rows;
     rows.rows = 2;
     rows.features = 3;
@@ -200,17 +200,18 @@ TEST(Evaluate, FindsClassesByTheLabelsOfTheFiles) {
     rows.label = {0, 1};
     return wrap(std::move(rows), std::move(labels));
   };
-  const Network network = same(3, {.loss = Loss::cross_entropy, .class_labels = {1, 5, 7}});
-  EXPECT_EQ(evaluate(network, data({5, 7}), {Part::train}).accuracy, 1);
-  EXPECT_EQ(evaluate(network, data({1, 5}), {Part::train}).accuracy, 0);
-  EXPECT_EQ(evaluate(network, data({1, 7}), {Part::train}).wrong_by_class, (std::vector<Index>{1, 0, 0}));
+  const Network network = same(3, {.loss = Loss::cross_entropy, .output_names = {"1", "5", "seven"}});
+  EXPECT_EQ(evaluate(network, data({"5", "seven"}), {Part::train}).accuracy, 1);
+  EXPECT_EQ(evaluate(network, data({"1", "5"}), {Part::train}).accuracy, 0);
+  EXPECT_EQ(evaluate(network, data({"1", "seven"}), {Part::train}).wrong_by_class,
+            (std::vector<Index>{1, 0, 0}));
   EXPECT_EQ(error_of([&] {
-              (void)evaluate(network, data({5, 6}), {Part::train});
+              (void)evaluate(network, data({"5", "6"}), {Part::train});
             }),
-            "rows: there is a row of class 6, but the network knows 1, 5, 7");
-  EXPECT_EQ(evaluate(same(3), data({1, 2}), {Part::train}).accuracy, 1) << "classes called 0, 1, 2";
+            "rows: there is a row of class \"6\", but the network knows 1, 5, seven");
+  EXPECT_EQ(evaluate(same(3), data({"1", "2"}), {Part::train}).accuracy, 1) << "classes called 0, 1, 2";
   EXPECT_EQ(error_of([&] {
-              (void)evaluate(same(3), data({2, 3}), {Part::train});
+              (void)evaluate(same(3), data({"2", "3"}), {Part::train});
             }),
             "rows: there is a row of class 3, but the network knows 0 to 2");
 }

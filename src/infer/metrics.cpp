@@ -2,6 +2,7 @@
 #include "infer/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -48,6 +49,21 @@ ConfusionMatrix::OfClass ConfusionMatrix::of_class(Index c) const {
   result.right = count_[c * classes + c];
   if (!unpredicted_.empty()) result.rows += unpredicted_[c];
   return result;
+}
+
+std::vector<Index> ConfusionMatrix::rows_by_class() const {
+  std::vector<Index> rows;
+  for (Index c = 0; c < classes_; ++c) rows.push_back(static_cast<Index>(of_class(c).rows));
+  return rows;
+}
+
+std::vector<Index> ConfusionMatrix::wrong_by_class() const {
+  std::vector<Index> wrong;
+  for (Index c = 0; c < classes_; ++c) {
+    const OfClass of = of_class(c);
+    wrong.push_back(static_cast<Index>(of.rows - of.right));
+  }
+  return wrong;
 }
 
 double ConfusionMatrix::accuracy() const {
@@ -106,6 +122,36 @@ double average_precision(std::span<const float> score, std::span<const char> pos
     sum += right * positives / seen;
   });
   return positives == 0 ? kNone : sum / positives;
+}
+
+void ValueErrors::add(double output, double target) {
+  const double error = output - target, difference = target - mean_;
+  ++rows_;
+  squares_ += error * error;
+  magnitudes_ += std::abs(error);
+  mean_ += difference / rows_;
+  variation_ += difference * (target - mean_);
+}
+
+double ValueErrors::rmse() const {
+  return std::sqrt(squares_ / rows_);
+}
+
+double ValueErrors::mae() const {
+  return magnitudes_ / rows_;
+}
+
+double ValueErrors::r2() const {
+  if (variation_ == 0) return squares_ == 0 ? 1 : 0;
+  return 1 - squares_ / variation_;
+}
+
+void LabelCounts::add(bool is, bool said) {
+  ++rows;
+  positive += is ? 1 : 0;
+  predicted += said ? 1 : 0;
+  right_positive += is && said ? 1 : 0;
+  right += is == said ? 1 : 0;
 }
 
 RankMetrics rank_metrics(std::span<const float> scores, Index classes, std::span<const Index> label) {

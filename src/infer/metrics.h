@@ -24,6 +24,8 @@ class ConfusionMatrix {
   Index classes() const { return classes_; }
   const std::vector<Offset>& counts() const { return count_; }  // classes × classes, a row for each class
 
+  std::vector<Index> rows_by_class() const;
+  std::vector<Index> wrong_by_class() const;
   double accuracy() const;
   // The mean of the recalls of the classes that have rows.
   double balanced_accuracy() const;
@@ -61,5 +63,28 @@ struct RankMetrics {
   double roc_auc = 0, average_precision = 0;
 };
 RankMetrics rank_metrics(std::span<const float> scores, Index classes, std::span<const Index> label);
+
+// One output of a network that gives values, over many rows.
+class ValueErrors {
+ public:
+  void add(double output, double target);
+  double rmse() const;
+  double mae() const;
+  // 1 - squared errors / squared differences of the targets from their mean. Where targets do not differ: 1
+  // without any error, else 0.
+  double r2() const;
+
+ private:
+  double rows_ = 0, squares_ = 0, magnitudes_ = 0;
+  double mean_ = 0, variation_ = 0;  // of the targets; Welford's sums, which lose no digits to a large mean
+};
+
+// One output of a network that gives labels, over many rows; true and predicted, each yes or no.
+struct LabelCounts {
+  double rows = 0, positive = 0, predicted = 0, right_positive = 0, right = 0;
+
+  void add(bool is, bool said);
+  double f1() const { return right_positive == 0 ? 0 : 2 * right_positive / (positive + predicted); }
+};
 
 }  // namespace filigree::internal

@@ -101,22 +101,61 @@ bool ends_with(const std::filesystem::path& path, std::string_view ending) {
   return path.filename().string().ends_with(ending);
 }
 
+// As a cell of a CSV file.
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string cell = "\"";
+  for (const char c : text) cell.append(c == '"' ? 2 : 1, c);
+  return cell + '"';
+}
+
+std::string header_of(const Predictions& p) {
+  std::string text;
+  switch (p.task) {
+    case Task::classes:
+      text = "class";
+      break;
+    case Task::labels:
+      text = "labels";
+      break;
+    case Task::values:
+      for (Index o = 0; o < p.outputs; ++o)
+        text.append(o == 0 ? "" : ",").append(p.names.empty() ? fmt::format("y{}", o) : csv_cell(p.name(o)));
+      return text;
+  }
+  for (Index o = 0; o < p.outputs; ++o)
+    text += fmt::format(",{}", csv_cell(fmt::format("{}{}", p.probabilities ? 'p' : 'y', p.name(o))));
+  return text;
+}
+
+// What comes before the numbers of a row.
+std::string answer_of(const Predictions& p, Index row) {
+  switch (p.task) {
+    case Task::classes:
+      return fmt::format("{},", p.best[row] < 0 ? "nan" : csv_cell(p.name(p.best[row])));
+    case Task::labels: {
+      std::string names;
+      for (Index o = 0; o < p.outputs; ++o)
+        if (p.holds(row, o)) names += fmt::format("{}{}", names.empty() ? "" : "|", p.name(o));
+      return fmt::format("{},", csv_cell(names));
+    }
+    case Task::values:
+      return "";
+  }
+  return "";
+}
+
 void write_csv(const std::filesystem::path& path, const Predictions& predictions) {
   constexpr std::size_t kBlock = std::size_t{1} << 20;
   const std::size_t width = predictions.outputs;
   AtomicFile file(path);
   fmt::memory_buffer text;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "class");
-  for (std::size_t o = 0; o < width; ++o)
-    fmt::format_to(out, ",{}{}", predictions.probabilities ? 'p' : 'y', predictions.label(o));
-  text.push_back('\n');
+  fmt::format_to(out, "{}\n", header_of(predictions));
   for (Index r = 0; r < predictions.rows; ++r) {
-    if (predictions.best[r] < 0)
-      fmt::format_to(out, "nan");
-    else
-      fmt::format_to(out, "{}", predictions.label(predictions.best[r]));
-    for (std::size_t o = 0; o < width; ++o) fmt::format_to(out, ",{}", predictions.values[r * width + o]);
+    fmt::format_to(out, "{}", answer_of(predictions, r));
+    for (std::size_t o = 0; o < width; ++o)
+      fmt::format_to(out, "{}{}", o == 0 ? "" : ",", predictions.values[r * width + o]);
     text.push_back('\n');
     if (text.size() < kBlock) continue;
     file.write(std::string_view(text.data(), text.size()));
@@ -176,28 +215,39 @@ Predictions predict(const Plan& plan, const InputTable& inputs, const PredictOpt
                                             inputs.floats.size(), inputs.rows, inputs.columns));
   const std::optional<Loss> loss = plan.facts().loss;
   Predictions result;
+  result.task = task_of(plan.facts(), plan.outputs());
   result.rows = inputs.rows;
   result.outputs = plan.outputs();
-  result.class_labels = plan.facts().class_labels;
-  result.probabilities = !options.raw && loss.has_value();
+  result.names = plan.facts().output_names;
+  result.probabilities = !options.raw && loss.has_value() && result.task != Task::values;
   result.values = inputs.bytes.empty() ? plan.run(std::span(inputs.floats), observer)
                                        : plan.run(std::span(inputs.bytes), observer);
-  result.best.resize(inputs.rows);
   const std::size_t width = result.outputs;
-  const bool shares = result.probabilities && output_link(*loss) == OutputLink::softmax;
   if (!options.any_value)
     for (std::size_t i = 0; i < result.values.size(); ++i)
       if (!std::isfinite(result.values[i]))
         fail("output {} of row {} is {}: the input is too large for the network, or the network is damaged",
              i % width, i / width + 1, result.values[i]);
-  parallel_for(result.best.size(), 1024, [&](std::size_t begin, std::size_t end) {
+  const bool by_one = result.probabilities && result.task == Task::classes && width == 1;
+  if (by_one) result.outputs = 2;
+  if (result.task == Task::classes) result.best.resize(inputs.rows);
+  std::vector<float> both(by_one ? 2 * result.best.size() : 0);
+  parallel_for(inputs.rows, 1024, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r) {
       const auto row = std::span(result.values).subspan(r * width, width);
-      result.best[r] = best_output(row);
-      if (shares) softmax(row);
+      if (result.task == Task::classes) result.best[r] = best_class(row, result.outputs);
+      if (by_one)
+        class_probabilities(output_link(*loss), row, std::span(both).subspan(2 * r, 2));
+      else if (result.probabilities)
+        apply_link(output_link(*loss), row);
     }
   });
+  if (by_one) result.values = std::move(both);
   return result;
+}
+
+bool Predictions::holds(Index row, Index label) const {
+  return values[row * std::size_t{1} * outputs + label] > (probabilities ? 0.5f : 0.0f);
 }
 
 void write_predictions(const std::filesystem::path& path, const Predictions& predictions) {

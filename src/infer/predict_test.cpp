@@ -145,7 +145,7 @@ TEST(Predict, RefusesTablesThatDoNotFit) {
 
 TEST(WritePredictions, WritesCsvAndNpyByName) {
   const TestDirectory dir;
-  const Predictions predictions{2, 2, true, {0.25f, 0.75f, 1, 0}, {1, 0}};
+  const Predictions predictions{Task::classes, 2, 2, true, {0.25f, 0.75f, 1, 0}, {1, 0}};
   write_predictions(dir / "p.csv", predictions);
   EXPECT_EQ(file_content(dir / "p.csv"), "class,p0,p1\n1,0.25,0.75\n0,1,0\n");
   write_predictions(dir / "p.npy", predictions);
@@ -165,15 +165,16 @@ TEST(WritePredictions, CallsClassesAsTheTrainingDataDid) {
                                 .probabilities = true,
                                 .values = {0.25f, 0.75f, 1, 0, 0, 0},
                                 .best = {1, 0, -1},
-                                .class_labels = {-1, 5}};
+                                .names = {"-1", "a, b"}};
   write_predictions(directory / "p.csv", predictions);
-  EXPECT_EQ(file_content(directory / "p.csv"), "class,p-1,p5\n5,0.25,0.75\n-1,1,0\nnan,0,0\n");
+  EXPECT_EQ(file_content(directory / "p.csv"), "class,p-1,\"pa, b\"\n\"a, b\",0.25,0.75\n-1,1,0\nnan,0,0\n");
 }
 
 TEST(WritePredictions, WritesManyRowsWhole) {
   const TestDirectory dir;
   constexpr std::size_t kRows = 100000;  // more than a block of text
-  Predictions predictions{kRows, 2, true, std::vector<float>(2 * kRows, 0.1f), std::vector<Index>(kRows, 0)};
+  Predictions predictions{
+      Task::classes, kRows, 2, true, std::vector<float>(2 * kRows, 0.1f), std::vector<Index>(kRows, 0)};
   write_predictions(dir / "p.csv", predictions);
   const std::string text = file_content(dir / "p.csv");
   EXPECT_EQ(text.size(), 12 + kRows * 10);

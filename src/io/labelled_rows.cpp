@@ -53,6 +53,10 @@ std::optional<Index> whole_number(double value) {
   return static_cast<Index>(value);
 }
 
+std::optional<Index> whole_number_of(std::string_view text) {
+  return whole_number(parse_double(text).value_or(0.5));
+}
+
 bool is_number(std::string_view text) {
   return parse_double(text).has_value();
 }
@@ -76,7 +80,7 @@ float parse_feature(std::string_view text, const NumberPlace& place) {
 }
 
 Index parse_label(std::string_view text, const NumberPlace& place) {
-  const auto label = whole_number(parse_double(text).value_or(0.5));
+  const auto label = whole_number_of(text);
   if (!label) {
     fail("{}:{}: label {}{} is not a whole number of at most {}", place.file, place.line, in_quotes(text),
          where(place), std::numeric_limits<Index>::max());

@@ -34,6 +34,8 @@ struct NumberPlace {
 // Whole and within Index.
 std::optional<Index> whole_number(double value);
 
+std::optional<Index> whole_number_of(std::string_view text);
+
 // Also true of nan, infinities and what no float can hold: a number, if not one to learn from.
 bool is_number(std::string_view text);
 

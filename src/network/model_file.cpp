@@ -185,16 +185,31 @@ std::uint64_t read_hash(const TensorFile& file, const std::string& key) {
   return hash;
 }
 
-std::vector<std::string> read_names(const TensorFile& file) {
+std::vector<std::string> read_names(const TensorFile& file, const std::string& key) {
   std::vector<std::string> result;
-  if (!file.metadata().contains("input.names")) return result;
-  const JsonValue names = parse_json(file.metadata("input.names"), file.name() + ": metadata input.names", 1);
+  if (!file.metadata().contains(key)) return result;
+  const JsonValue names = parse_json(file.metadata(key), file.name() + ": metadata " + key, 1);
   const bool texts =
       names.is(JsonValue::Kind::array) &&
       std::ranges::all_of(names.items, [](const JsonValue& name) { return name.is(JsonValue::Kind::text); });
-  if (!texts) fail("{}: metadata input.names is not a list of texts", file.name());
+  if (!texts) fail("{}: metadata {} is not a list of texts", file.name(), key);
   for (const JsonValue& name : names.items) result.push_back(name.text);
   return result;
+}
+
+// Files of before output.names have the numbers of the classes as a tensor.
+std::vector<std::string> read_output_names(const TensorFile& file) {
+  std::vector<std::string> names = read_names(file, "output.names");
+  if (!file.contains("class.label")) return names;
+  if (!names.empty()) fail("{}: class.label and output.names both name the outputs", file.name());
+  const auto labels = file.get<std::int32_t>("class.label");
+  for (std::size_t c = 0; c < labels.size(); ++c) {
+    if (c > 0 && labels[c] <= labels[c - 1])
+      fail("{}: class.label[{}] is {} after {}, but labels must ascend", file.name(), c, labels[c],
+           labels[c - 1]);
+    names.push_back(std::to_string(labels[c]));
+  }
+  return names;
 }
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -314,13 +329,9 @@ Network read_model(Source source) {
   check_nothing_else(file, layers, parts.exits);
   parts.ports = read_ports(file);
   parts.facts = {{read_floats(file, "input.mean"), read_floats(file, "input.scale")},
-                 read_names(file),
+                 read_names(file, "input.names"),
                  read_loss(file),
-                 {}};
-  if (file.contains("class.label")) {
-    const auto labels = file.get<std::int32_t>("class.label");
-    parts.facts.class_labels.assign(labels.begin(), labels.end());
-  }
+                 read_output_names(file)};
   parts.origin = {read_hash(file, "data.all_rows"), read_hash(file, "data.train_rows")};
   return Network(parts.with(std::move(layers), file.name()));
 }
@@ -354,7 +365,7 @@ void write_model(Target target, const Network::Parts& parts, std::span<const Lay
   if (!facts.scaling.mean.empty()) tensors["input.mean"] = tensor_view(std::span(facts.scaling.mean));
   if (!facts.scaling.scale.empty()) tensors["input.scale"] = tensor_view(std::span(facts.scaling.scale));
   if (facts.loss) metadata["loss"] = word(*facts.loss);
-  if (!facts.class_labels.empty()) tensors["class.label"] = tensor_view(std::span(facts.class_labels));
+  if (!facts.output_names.empty()) metadata["output.names"] = names_text(facts.output_names);
   if (!facts.input_names.empty()) metadata["input.names"] = names_text(facts.input_names);
   const DataOrigin& origin = parts.origin;
   if (origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", origin.all_rows);

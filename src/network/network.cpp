@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "io/message_text.h"
 #include "network/challenge.h"
 namespace filigree::internal {
 
@@ -36,12 +37,16 @@ void check_exits(const std::string& name, const Network::Parts& parts) {
   }
 }
 
-void check_labels(const std::string& name, std::span<const Index> labels, Index outputs) {
-  if (!labels.empty() && labels.size() != static_cast<std::size_t>(outputs))
-    fail("{}: class.label holds {} labels for {} outputs", name, labels.size(), outputs);
-  for (std::size_t c = 1; c < labels.size(); ++c)
-    if (labels[c] <= labels[c - 1])
-      fail("{}: class.label[{}] is {} after {}, but labels must ascend", name, c, labels[c], labels[c - 1]);
+void check_output_names(const std::string& name, const NetworkFacts& facts, Index outputs) {
+  const std::vector<std::string>& names = facts.output_names;
+  if (names.empty()) return;
+  const bool two_by_one = outputs == 1 && names.size() == 2 && facts.loss == Loss::binary_cross_entropy;
+  if (names.size() != static_cast<std::size_t>(outputs) && !two_by_one)
+    fail("{}: output.names holds {} names for {} outputs", name, names.size(), outputs);
+  std::vector<std::string_view> sorted(names.begin(), names.end());
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    fail("{}: two outputs are called {}", name, in_quotes(*twice));
 }
 
 Network::Parts checked(Network::Parts parts) {
@@ -59,7 +64,7 @@ Network::Parts checked(Network::Parts parts) {
   check_scaling(name, "input.mean", parts.facts.scaling.mean, parts.inputs());
   check_scaling(name, "input.scale", parts.facts.scaling.scale, parts.inputs());
   check_exits(name, parts);
-  check_labels(name, parts.facts.class_labels, parts.outputs());
+  check_output_names(name, parts.facts, parts.outputs());
   const std::size_t names = parts.facts.input_names.size();
   if (names > 0 && names != static_cast<std::size_t>(parts.inputs()))
     fail("{}: {} names for {} inputs", name, names, parts.inputs());
@@ -73,6 +78,21 @@ Network::Parts checked(Network::Parts parts) {
 namespace filigree {
 
 using namespace internal;
+
+Task task_of(const NetworkFacts& facts, Index outputs) {
+  switch (facts.loss.value_or(Loss::cross_entropy)) {
+    case Loss::cross_entropy:
+    case Loss::mse:
+      return Task::classes;
+    case Loss::binary_cross_entropy:
+      return outputs == 1 && facts.output_names.size() == 2 ? Task::classes : Task::labels;
+    case Loss::squared:
+    case Loss::absolute:
+    case Loss::huber:
+      return Task::values;
+  }
+  return Task::classes;
+}
 
 Index Network::Parts::inputs() const {
   return ports.empty() ? layers->inputs() : static_cast<Index>(ports.input_of.size());
@@ -95,6 +115,10 @@ Network::Parts Network::Parts::with(std::vector<Layer> changed, std::string desc
 }
 
 Network::Network(Parts parts) : parts_(std::make_shared<const Parts>(checked(std::move(parts)))) {}
+
+Task Network::task() const {
+  return task_of(facts(), outputs());
+}
 
 Index Network::inputs() const {
   return parts_->inputs();

@@ -154,14 +154,14 @@ TEST(ModelFile, KeepsEveryActivationTheScalingAndTheLoss) {
   model.facts.scaling.mean = {1, 2, 3, 4, 5, 0.1f};
   model.facts.scaling.scale = {0.25f};
   model.facts.loss = Loss::mse;
-  model.facts.class_labels = {-1, 1, 2, 5, 7, 100};
+  model.facts.output_names = {"-1", "1", "two", "a \"b\"", "ü", ""};
   write_model(dir / "m.safetensors", model);
   const Pieces back = pieces_of(read_model(dir / "m.safetensors"));
   EXPECT_EQ(back.layers, model.layers);
   EXPECT_EQ(back.facts.scaling.mean, model.facts.scaling.mean);
   EXPECT_EQ(back.facts.scaling.scale, model.facts.scaling.scale);
   EXPECT_EQ(back.facts.loss, Loss::mse);
-  EXPECT_EQ(back.facts.class_labels, model.facts.class_labels);
+  EXPECT_EQ(back.facts.output_names, model.facts.output_names);
 }
 
 TEST(ModelFile, RefusesScalingAndLossesThatMakeNoSense) {
@@ -189,13 +189,14 @@ TEST(ModelFile, RefusesScalingAndLossesThatMakeNoSense) {
     for (const auto& [name, tensor] : file.tensors())
       tensors[name] = {tensor.dtype, tensor.shape, {tensor.bytes.data(), tensor.bytes.size()}};
     write_safetensors(dir / "other.safetensors", metadata, tensors);
-    EXPECT_EQ(
-        error_of([&] { read_model(dir / "other.safetensors"); }),
-        (dir / "other.safetensors").string() + ": metadata loss is \"hinge\"; known are cross-entropy, mse");
+    EXPECT_EQ(error_of([&] { read_model(dir / "other.safetensors"); }),
+              (dir / "other.safetensors").string() +
+                  ": metadata loss is \"hinge\"; known are cross-entropy, mse, binary-cross-entropy, "
+                  "squared, absolute, huber");
   }
-  EXPECT_EQ(refusal([](Pieces& m) { m.facts.class_labels = {1, 2, 3, 4, 4, 5, 6}; }),
-            path.string() + ": class.label[4] is 4 after 4, but labels must ascend");
-  EXPECT_NE(refusal([](Pieces& m) { m.facts.class_labels = {1, 2}; }), "");
+  EXPECT_EQ(refusal([](Pieces& m) { m.facts.output_names = {"1", "2", "3", "4", "4", "5", "6"}; }),
+            path.string() + ": two outputs are called \"4\"");
+  EXPECT_NE(refusal([](Pieces& m) { m.facts.output_names = {"1", "2"}; }), "");
   // Of a compiled model the outer inputs count.
   EXPECT_EQ(refusal([](Pieces& m) {
               m.ports.input_of = {0, 1, 2, 3, 4, -1};

@@ -50,7 +50,7 @@ TEST(Exits, TradeConnectionsForAccuracy) {
   const ExitCurve curve = exit_curve(run.network, digits(), {.thresholds = {0.9, 0, 0.6}, .repeat = 1});
   ASSERT_EQ(curve.points.size(), 4u) << "1 is added";
   const Evaluation& whole = curve.points.back().evaluation;
-  EXPECT_NEAR(whole.accuracy, run.test_accuracy, 0.004) << "compiled, so rounded differently";
+  EXPECT_NEAR(whole.accuracy, run.test_score, 0.004) << "compiled, so rounded differently";
   EXPECT_EQ(whole.rows_by_exit, (std::vector<Offset>{0, 0, 300}));
   Offset chain = 0;
   for (Index l = 0; l < run.network.layers(); ++l) chain += layer_info(run.network, l).connections;
@@ -181,7 +181,7 @@ TEST(Mixture, BeatsAsManyActiveConnectionsWithoutAGate) {
     const Evaluation with = evaluate(run.network, data);
     EXPECT_LE(with.connections_per_row, without.connections_per_row);
     EXPECT_GT(with.accuracy, without.accuracy + 0.1) << "seed " << seed;
-    EXPECT_NEAR(with.accuracy, run.test_accuracy, 0.002) << "what is run is what was trained";
+    EXPECT_NEAR(with.accuracy, run.test_score, 0.002) << "what is run is what was trained";
   }
 }
 

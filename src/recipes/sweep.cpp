@@ -28,7 +28,7 @@ using namespace internal;
 namespace {
 
 const char* const kCsv = "sweep.csv";
-const char* const kHeader = "budget,kind,seed,network,connections,flops,test_accuracy,seconds\n";
+const char* const kHeader = "budget,kind,seed,network,connections,flops,test_score,seconds\n";
 
 Offset weights_of(const std::vector<Index>& network) {
   Offset sum = 0;
@@ -265,7 +265,7 @@ SweepResult sweep(const Data& data, const SweepOptions& options, const RunDirect
     TrainObserver training;
     training.stop = observer.stop;
     const TrainRun run = train(data, training_of(point, options), {}, training);
-    point.accuracy = run.test_accuracy;
+    point.accuracy = run.test_score;
     point.seconds = run.seconds;
     points.push_back(point);
     std::string text = kHeader;

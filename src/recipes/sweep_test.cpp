@@ -82,7 +82,7 @@ TEST(Sweep, RefusesWhatCannotBe) {
   sweep(data, quick(), {.path = directory / "s"});
   EXPECT_NE(error(quick()).find("holds a run already (sweep.json)"), std::string::npos);
   std::ofstream(directory / "s" / "sweep.csv")
-      << "budget,kind,seed,network,connections,flops,test_accuracy,seconds\n"
+      << "budget,kind,seed,network,connections,flops,test_score,seconds\n"
          "2000,dense,1,784-2-2-10,1592,3184,much,1\n";
   const std::string fault =
       error_of([&] { sweep(data, quick(), {.path = directory / "s", .resume = true}); });

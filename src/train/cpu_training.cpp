@@ -19,10 +19,7 @@ std::size_t panels_of(std::size_t samples) {
 
 LossSum total(const std::vector<LossSum>& sums) {
   LossSum all;
-  for (const LossSum& sum : sums) {
-    all.loss += sum.loss;
-    all.correct += sum.correct;
-  }
+  for (const LossSum& sum : sums) all += sum;
   return all;
 }
 
@@ -62,7 +59,8 @@ LossSum CpuTraining::add_gradients(const GradientRows& batch) {
       const std::size_t begin = std::min(size, panels * s / slices * kLanes);
       const std::size_t end = std::min(size, panels * (s + 1) / slices * kLanes);
       if (begin == end) continue;
-      const Batch slice{data_.train, state_.facts.scaling, batch.rows.subspan(begin, end - begin)};
+      const Batch slice{data_.train, state_.facts.scaling, batch.rows.subspan(begin, end - begin),
+                        state_.targets};
       // Key and position count samples from the start of the batch.
       sums[s] =
           passes_[s]->train(state_.layers, slice, size, s, batch.key, batch.number * whole + begin, record);
@@ -98,8 +96,8 @@ LossSum CpuTraining::evaluate(const DataRows& data, std::span<const Index> rows)
   parallel_for(slices, 1, [&](std::size_t from, std::size_t to) {
     for (std::size_t s = from; s < to; ++s) {
       const std::size_t begin = rows.size() * s / slices, end = rows.size() * (s + 1) / slices;
-      sums[s] =
-          passes_[s]->evaluate(state_.layers, {data, state_.facts.scaling, rows.subspan(begin, end - begin)});
+      sums[s] = passes_[s]->evaluate(
+          state_.layers, {data, state_.facts.scaling, rows.subspan(begin, end - begin), state_.targets});
     }
   });
   return total(sums);

@@ -48,24 +48,42 @@ TrainingRows rows_view(const DataRows& rows, const InputScaling& scaling) {
   return view;
 }
 
-std::vector<Index> labels_of(const DataRows& data, std::span<const Index> rows) {
-  std::vector<Index> labels;
-  labels.reserve(rows.size());
-  for (const Index row : rows) labels.push_back(data.label[row]);
-  return labels;
-}
+// What the loss of some rows needs to know of them; keeps what the view borrows.
+class BatchTargets {
+ public:
+  BatchTargets(const DataRows& data, const Targets& targets, Loss loss, std::span<const Index> rows,
+               bool weighted) {
+    const bool classes = !fits(loss, Task::labels) && !data.label.empty();
+    std::vector<float> of_row;
+    for (std::size_t b = 0; b < rows.size(); ++b) {
+      if (classes) {
+        label_.push_back(data.label[rows[b]]);
+      } else {
+        load_targets(data, targets.scaling, rows.subspan(b, 1), 1, of_row);
+        target_.insert(target_.end(), of_row.begin(), of_row.end());
+      }
+    }
+    if (weighted && !targets.weight.empty())
+      for (const Index row : rows) weight_.push_back(targets.weight[row]);
+  }
+  TrainingTargets view() const { return {label_, target_, weight_}; }
+
+ private:
+  std::vector<Index> label_;
+  std::vector<float> target_, weight_;
+};
 
 }  // namespace
 
 CudaTraining::CudaTraining(const DevicePlace& place, const Dataset& data, const TrainState& state)
-    : data_(data), options_(state.options) {
+    : data_(data), options_(state.options), targets_(state.targets) {
   check_plain(state);
   const TrainOptions& o = state.options;
   TrainingShape shape;
   shape.batch = o.run.batch;
   shape.growth_batches = o.evolution.growth_batches;
   shape.features = data.train.features;
-  shape.classes = data.classes;
+  shape.outputs = o.network.neurons.back();
   shape.loss = o.learning.loss;
   shape.label_smoothing = o.learning.label_smoothing;
   shape.dropout = o.learning.dropout;
@@ -127,17 +145,18 @@ DropPlan CudaTraining::drop_plan(const GradientRows& batch) const {
 }
 
 LossSum CudaTraining::add_gradients(const GradientRows& batch) {
-  const std::vector<Index> labels = labels_of(data_.train, batch.rows);
+  const BatchTargets targets(data_.train, targets_, options_.learning.loss, batch.rows, true);
   const TrainingSums sums =
-      training_->add_gradients({batch.rows, labels, 1.0 / batch.rows.size(), drop_plan(batch)},
+      training_->add_gradients({batch.rows, targets.view(), 1.0 / batch.rows.size(), drop_plan(batch)},
                                batch.keep ? static_cast<int>(batch.number) : -1);
-  return {sums.loss, sums.correct};
+  return {sums.loss, sums.score};
 }
 
 LossSum CudaTraining::evaluate(const DataRows& data, std::span<const Index> rows) {
-  const TrainingSums sums = training_->evaluate(&data == &data_.train ? RowsPart::train : RowsPart::test,
-                                                rows, labels_of(data, rows));
-  return {sums.loss, sums.correct};
+  const BatchTargets targets(data, targets_, options_.learning.loss, rows, false);
+  const TrainingSums sums =
+      training_->evaluate(&data == &data_.train ? RowsPart::train : RowsPart::test, rows, targets.view());
+  return {sums.loss, sums.score};
 }
 
 namespace {

@@ -38,6 +38,7 @@ class CudaTraining final : public TrainingBackend {
 
   const Dataset& data_;
   TrainOptions options_;
+  Targets targets_;
   std::unique_ptr<DeviceTraining> training_;
   std::vector<Pattern> full_;  // the connections of dense layers, which have no pattern of their own
 };

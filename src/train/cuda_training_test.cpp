@@ -130,7 +130,7 @@ void check(const Case& c, const std::vector<int>& devices) {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   const LossSum expected = cpu.evaluate(data.test, all), found = device.evaluate(data.test, all);
   EXPECT_NEAR(found.loss, expected.loss, 1e-4 * expected.loss);
-  EXPECT_EQ(found.correct, expected.correct);
+  EXPECT_EQ(found.score, expected.score);
 }
 
 TEST(CudaTraining, DoesWhatTheCpuDoes) {

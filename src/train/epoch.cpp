@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/system.h"
+#include "data/split.h"
+#include "filigree/plan.h"
+#include "infer/evaluate.h"
 #include "train/connections.h"
 #include "train/training.h"
 
@@ -58,11 +62,10 @@ StepReport Training::step_report(double seconds, std::int64_t steps) const {
   report.step = state_.step_in_epoch;
   report.steps = steps_per_epoch();
   report.loss = state_.epoch.train_loss / samples;
-  report.accuracy = state_.epoch.train_accuracy / samples;
+  report.score = state_.epoch.train_score / samples;
   if (!state_.history.empty()) {
     const EpochReport& last = state_.history.back();
-    report.last_accuracy =
-        std::isnan(last.validation_accuracy) ? last.train_accuracy : last.validation_accuracy;
+    report.last_score = std::isnan(last.validation_score) ? last.train_score : last.validation_score;
   }
   report.connections = connections();
   report.samples_per_second = steps * batch / seconds;
@@ -75,30 +78,51 @@ void Training::finish_epoch() {
   EpochReport report = state_.epoch;
   const double samples = train_rows_.size();
   report.train_loss /= samples;
-  report.train_accuracy /= samples;
+  report.train_score /= samples;
   report.samples_per_second = samples / report.seconds;
   report.connections = connections();
   double all = 0;
   for (const TrainLayer& layer : state_.layers) all += layer.capacity();
   report.sparsity = 1 - report.connections / all;
   report.dead_neurons = count_dead(state_.layers);
-  report.validation_accuracy = report.validation_loss = report.test_accuracy = kNone;
+  report.validation_score = report.validation_loss = report.test_score = kNone;
   if (!validation_rows_.empty()) {
     const LossSum sum = evaluate(data_.train, validation_rows_);
     const double rows = validation_rows_.size();
-    report.validation_accuracy = sum.correct / rows;
+    report.validation_score = sum.score / rows;
     report.validation_loss = sum.loss / rows;
   }
+  const double watched_now = state_.options.run.patience == 0 ? 0 : watched(report);
   state_.history.push_back(report);
   state_.epoch = {};
   state_.step_in_epoch = 0;
-  if (state_.options.run.patience == 0) return;
-  const double accuracy = validation_rows_.empty() ? report.train_accuracy : report.validation_accuracy;
-  if (accuracy <= state_.best_accuracy) return;
-  state_.best_accuracy = accuracy;
+  if (state_.options.run.patience == 0 || (state_.best_epoch > 0 && !(watched_now > state_.best_score)))
+    return;
+  state_.best_score = watched_now;
   state_.best_epoch = report.epoch;
   state_.best.clear();
   for (const TrainLayer& layer : state_.layers) state_.best.push_back(to_layer(layer));
+}
+
+// Higher is better.
+double Training::watched(EpochReport& report) {
+  const Watch watch = state_.options.run.metric;
+  const bool validates = !validation_rows_.empty();
+  if (watch == Watch::loss || (watch == Watch::automatic && data_.task == Task::labels))
+    return -(validates ? report.validation_loss : report.train_loss);
+  if (watch == Watch::automatic || !validates)
+    return validates ? report.validation_score : report.train_score;
+  const std::string_view name = word(watch);
+  const Plan plan = compile(network_of(state_));
+  const DataRows rows = take_rows(data_.train, validation_rows_);
+  const DataRows* const part = &rows;
+  const Evaluation evaluation = evaluate_rows(plan, data_, {&part, 1});
+  const auto found = std::ranges::find(evaluation.metrics, name, &Metric::name);
+  if (found == evaluation.metrics.end())
+    fail_for("metric", "the validation rows of {}, with {}, have no {}", data_.name, data_.describe_targets(),
+             name);
+  report.validation_metric = found->value;
+  return higher_is_better(name) ? found->value : -found->value;
 }
 
 bool Training::out_of_patience() const {

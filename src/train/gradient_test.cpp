@@ -198,7 +198,7 @@ void check_gradients(const Case& c) {
   const LossSum sum = pass.train(setup.layers, setup.batch(), samples, 0, kKey, 0, nullptr);
   std::int64_t correct = 0;
   EXPECT_NEAR(sum.loss / static_cast<double>(samples), truth.loss(network, &correct), 1e-5);
-  EXPECT_EQ(sum.correct, correct);
+  EXPECT_EQ(sum.score, correct);
   for (std::size_t l = 0; l < network.size(); ++l) {
     const TrainLayer& layer = setup.layers[l];
     DoubleLayer& d = network[l];
@@ -266,7 +266,7 @@ TEST(SlicePass, EvaluatesWithoutDropoutOrSmoothing) {
         const double expected = truth.loss(in_double(setup.layers), &correct);
         const LossSum sum = pass.evaluate(setup.layers, setup.batch());
         EXPECT_NEAR(sum.loss / 107, expected, 1e-5);
-        EXPECT_EQ(sum.correct, correct);
+        EXPECT_EQ(sum.score, correct);
       }
     }
   }
@@ -290,10 +290,10 @@ TEST(SlicePass, AddsUpToTheSameGradientsInOneSliceAndInThree) {
                          std::span(three.rows).subspan(ends[s], ends[s + 1] - ends[s])};
         const LossSum slice = pass.train(three.layers, part, 100, s, kKey, ends[s], nullptr);
         parts.loss += slice.loss;
-        parts.correct += slice.correct;
+        parts.score += slice.score;
       }
       EXPECT_NEAR(parts.loss, sum.loss, 1e-4);
-      EXPECT_EQ(parts.correct, sum.correct);
+      EXPECT_EQ(parts.score, sum.score);
       for (std::size_t l = 0; l < one.layers.size(); ++l) {
         const auto compare = [](const std::vector<float>& single, const std::vector<float>& sliced) {
           double largest = 0;

@@ -48,6 +48,11 @@ void resize_state(TrainLayer& layer, Optimizer optimizer, std::size_t slices) {
   layer.bias_gradient.assign(slices * layer.bias.size(), 0.0f);
 }
 
+bool gives_outputs(const std::vector<TrainLayer>& layers, std::size_t l) {
+  if (layers[l].role == LayerRole::exit) return true;
+  return leads_on(layers[l]) && (l + 1 == layers.size() || !leads_on(layers[l + 1]));
+}
+
 Layer to_layer(const TrainLayer& layer) {
   Layer result;
   if (layer.dense) {

@@ -54,6 +54,9 @@ inline bool leads_on(const TrainLayer& layer) {
   return layer.role == LayerRole::chain || layer.role == LayerRole::expert;
 }
 
+// The last layer that leads on, and every exit.
+bool gives_outputs(const std::vector<TrainLayer>& layers, std::size_t l);
+
 // Puts the values of the transposed connections in order again, after values or connections changed.
 void refresh_transposed(TrainLayer& layer);
 

@@ -141,9 +141,15 @@ SlicePass::SlicePass(const std::vector<TrainLayer>& layers, const TrainOptions& 
   }
 }
 
+const Targets& Batch::plain_targets() {
+  static const Targets plain;
+  return plain;
+}
+
 Batch SlicePass::panel(const Batch& batch, std::size_t p) const {
   const std::size_t begin = p * stride_;
-  return {batch.data, batch.scaling, batch.rows.subspan(begin, std::min(stride_, batch.rows.size() - begin))};
+  return {batch.data, batch.scaling, batch.rows.subspan(begin, std::min(stride_, batch.rows.size() - begin)),
+          batch.targets};
 }
 
 std::uint32_t SlicePass::dropout_key(std::uint64_t key, std::size_t first, std::size_t level) {
@@ -299,9 +305,22 @@ void SlicePass::backward(std::vector<TrainLayer>& layers, const Batch& batch, co
 
 LossSum SlicePass::loss(LossFunction& function, const Batch& batch, const float* y, double scale,
                         std::span<float> delta) {
-  labels_.clear();
-  for (const Index row : batch.rows) labels_.push_back(batch.data.label[row]);
-  return function({{y, level_size_.back()}, stride_, labels_}, scale, delta);
+  Outputs outputs{{y, level_size_.back()}, stride_};
+  outputs.samples = batch.rows.size();
+  if (fits(options_.learning.loss, Task::labels) || batch.data.label.empty()) {
+    load_targets(batch.data, batch.targets.scaling, batch.rows, stride_, targets_);
+    outputs.targets = targets_;
+  } else {
+    labels_.clear();
+    for (const Index row : batch.rows) labels_.push_back(batch.data.label[row]);
+    outputs.labels = labels_;
+  }
+  if (!delta.empty() && !batch.targets.weight.empty()) {
+    weights_.clear();
+    for (const Index row : batch.rows) weights_.push_back(batch.targets.weight[row]);
+    outputs.weights = weights_;
+  }
+  return function(outputs, scale, delta);
 }
 
 LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, std::size_t batch_size,
@@ -311,7 +330,7 @@ LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, st
   const std::size_t together = panels_ * stride_;
   for (std::size_t begin = 0; begin < batch.rows.size(); begin += together) {
     const auto rows = batch.rows.subspan(begin, std::min(together, batch.rows.size() - begin));
-    const Batch part{batch.data, batch.scaling, rows};
+    const Batch part{batch.data, batch.scaling, rows, batch.targets};
     const Step step{slice, batch_size, key, first + begin, record};
     forward(layers, part, &step);
     for (std::size_t p = 0; p * stride_ < rows.size(); ++p) {
@@ -319,8 +338,7 @@ LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, st
       const Batch one = panel(part, p);
       const LossSum sum =
           loss(training_loss_, one, level(stages_.size(), p), scale, {delta_[0].data() + p * size, size});
-      total.loss += sum.loss;
-      total.correct += sum.correct;
+      total += sum;
       for (Stage& stage : stages_)
         if (stage.exit != kNone)
           loss(training_loss_, one, stage.exit_y.data() + p * size, options_.network.exit_weight * scale,
@@ -338,12 +356,11 @@ LossSum SlicePass::evaluate(const std::vector<TrainLayer>& layers, const Batch& 
   const std::size_t together = panels_ * stride_;
   for (std::size_t begin = 0; begin < batch.rows.size(); begin += together) {
     const auto rows = batch.rows.subspan(begin, std::min(together, batch.rows.size() - begin));
-    const Batch part{batch.data, batch.scaling, rows};
+    const Batch part{batch.data, batch.scaling, rows, batch.targets};
     forward(layers, part, nullptr);
     for (std::size_t p = 0; p * stride_ < rows.size(); ++p) {
       const LossSum sum = loss(plain_loss_, panel(part, p), level(stages_.size(), p), 1, {});
-      total.loss += sum.loss;
-      total.correct += sum.correct;
+      total += sum;
     }
   }
   return total;

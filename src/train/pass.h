@@ -12,6 +12,7 @@
 #include "train/layer.h"
 #include "train/loss.h"
 #include "train/mixture.h"
+#include "train/targets.h"
 
 namespace filigree::internal {
 
@@ -20,6 +21,9 @@ struct Batch {
   const DataRows& data;
   const InputScaling& scaling;
   std::span<const Index> rows;
+  const Targets& targets = plain_targets();
+
+  static const Targets& plain_targets();  // classes, or values as they are, which count alike
 };
 
 // What a growing topology needs to know of a batch: the inputs of each layer and the gradients at its
@@ -101,6 +105,7 @@ class SlicePass {
   Buffer<float> delta_[2], exit_next_;
   std::vector<float> occurring_;  // the values of sparse rows, one after the other, after dropout
   std::vector<Index> labels_;
+  std::vector<float> targets_, weights_;
 };
 
 }  // namespace filigree::internal

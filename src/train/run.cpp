@@ -41,17 +41,17 @@ TrainOutcome run_training(const Dataset& data, const TrainOptions& options, cons
       throw;
     }
     if (files.test_every_epoch && !test_rows.empty())
-      state.history.back().test_accuracy = trainer.evaluate(data.test, test_rows).correct / rows;
+      state.history.back().test_score = trainer.evaluate(data.test, test_rows).score / rows;
     log.after_epoch(state);
     if (observer.epoch) observer.epoch(state.history.back());
   }
   trainer.use_best();
   TrainOutcome outcome;
   const LossSum test = trainer.evaluate(data.test, test_rows);
-  outcome.test_accuracy = test_rows.empty() ? kNone : test.correct / rows;
+  outcome.test_score = test_rows.empty() ? kNone : test.score / rows;
   outcome.test_loss = test_rows.empty() ? kNone : test.loss / rows;
   outcome.stopped_early = trainer.out_of_patience();
-  if (!state.history.empty()) state.history.back().test_accuracy = outcome.test_accuracy;
+  if (!state.history.empty()) state.history.back().test_score = outcome.test_score;
   log.end(state);
   outcome.state = std::move(state);
   return outcome;

@@ -91,8 +91,9 @@ void RunLog::end(const TrainState& state) const {
 }
 
 void RunLog::write_metrics(const TrainState& state) const {
+  const Task task = fits(state.options.learning.loss, Task::values) ? Task::values : Task::classes;
   std::string lines;
-  for (const EpochReport& report : state.history) lines.append(to_json_line(report)).push_back('\n');
+  for (const EpochReport& report : state.history) lines.append(to_json_line(report, task)).push_back('\n');
   write_file(files_.directory / "metrics.jsonl", lines);
 }
 

@@ -52,7 +52,7 @@ EpochReport timeless(EpochReport report) {
 
 std::vector<std::string> lines_of(const std::vector<EpochReport>& history) {
   std::vector<std::string> lines;
-  for (const EpochReport& report : history) lines.push_back(to_json_line(timeless(report)));
+  for (const EpochReport& report : history) lines.push_back(to_json_line(timeless(report), Task::classes));
   return lines;
 }
 
@@ -60,7 +60,7 @@ void expect_same(const TrainOutcome& a, const TrainOutcome& b) {
   EXPECT_EQ(all_bits(a.state.layers), all_bits(b.state.layers));
   EXPECT_EQ(lines_of(a.state.history), lines_of(b.state.history));
   EXPECT_EQ(a.stopped_early, b.stopped_early);
-  EXPECT_EQ(a.test_accuracy, b.test_accuracy);
+  EXPECT_EQ(a.test_score, b.test_score);
   EXPECT_EQ(a.test_loss, b.test_loss);
   EXPECT_EQ(a.state.step, b.state.step);
   EXPECT_EQ(a.state.best_epoch, b.state.best_epoch);
@@ -93,8 +93,8 @@ TEST(Run, LearnsASeparableProblemByEveryMethod) {
         options.run.epochs = 12;
         const TrainOutcome outcome = run_training(data, options, {}, {});
         SCOPED_TRACE(word(method));
-        EXPECT_EQ(outcome.test_accuracy, 1.0);
-        EXPECT_EQ(outcome.state.history.back().train_accuracy, 1.0);
+        EXPECT_EQ(outcome.test_score, 1.0);
+        EXPECT_EQ(outcome.state.history.back().train_score, 1.0);
         EXPECT_LT(outcome.state.history.back().train_loss, 0.5 * outcome.state.history.front().train_loss);
       }
     }
@@ -105,7 +105,7 @@ TEST(Run, LearnsWithEveryOptimizerActivationAndLoss) {
   const Dataset data = separable_data(Kind::floats, 120, 3, 2);
   TrainOptions options = options_for(data);
   options.run.epochs = 20;
-  const auto accuracy = [&] { return run_training(data, options, {}, {}).test_accuracy; };
+  const auto accuracy = [&] { return run_training(data, options, {}, {}).test_score; };
   for (const Optimizer optimizer :
        {Optimizer::sgd, Optimizer::nesterov, Optimizer::adam, Optimizer::adamw, Optimizer::lion}) {
     options.learning.optimizer = optimizer;
@@ -133,7 +133,7 @@ TEST(Run, LearnsWithEveryPreset) {
     options.network.sparsity = 0.5;
     options.run.batch = 8;
     options.run.epochs = 20;
-    EXPECT_EQ(run_training(data, options, {}, {}).test_accuracy, 1.0) << preset;
+    EXPECT_EQ(run_training(data, options, {}, {}).test_score, 1.0) << preset;
   }
 }
 
@@ -157,12 +157,12 @@ TEST(Run, TellsEachEpoch) {
     EXPECT_EQ(reports[e].epochs, 3);
     EXPECT_EQ(reports[e].connections, connections);
     EXPECT_NEAR(reports[e].sparsity, 0.5, 1e-3);
-    EXPECT_GE(reports[e].validation_accuracy, 0);
-    EXPECT_LE(reports[e].validation_accuracy, 1);
-    EXPECT_TRUE(std::isnan(reports[e].test_accuracy));
+    EXPECT_GE(reports[e].validation_score, 0);
+    EXPECT_LE(reports[e].validation_score, 1);
+    EXPECT_TRUE(std::isnan(reports[e].test_score));
     EXPECT_EQ(reports[e].dropped, reports[e].grown);
   }
-  EXPECT_EQ(outcome.state.history.back().test_accuracy, outcome.test_accuracy);
+  EXPECT_EQ(outcome.state.history.back().test_score, outcome.test_score);
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ(steps[0].step, 1);
   EXPECT_EQ(steps[0].steps, 3);  // 80 rows in batches of 32
@@ -174,7 +174,7 @@ TEST(Run, TestsEveryEpochWhenAskedTo) {
   RunFiles files;
   files.test_every_epoch = true;
   const TrainOutcome outcome = run_training(data, options_for(data), files, {});
-  for (const EpochReport& report : outcome.state.history) EXPECT_FALSE(std::isnan(report.test_accuracy));
+  for (const EpochReport& report : outcome.state.history) EXPECT_FALSE(std::isnan(report.test_score));
   const TrainOutcome silent = run_training(data, options_for(data), {}, {});
   EXPECT_EQ(all_bits(silent.state.layers), all_bits(outcome.state.layers)) << "looking changes nothing";
 }
@@ -193,12 +193,12 @@ TEST(Run, MeasuresWhatTheNetworkDoes) {
       std::iota(rows.begin(), rows.end(), 0);
       const Score test = score_of(network, data.test, outcome.state.facts.scaling, rows);
       ASSERT_EQ(test.close, 0);
-      EXPECT_NEAR(outcome.test_accuracy, static_cast<double>(test.right) / 75, 1e-12);
+      EXPECT_NEAR(outcome.test_score, static_cast<double>(test.right) / 75, 1e-12);
       const Training trainer(data, options);
       const auto& validation = trainer.validation_rows();
       const Score score = score_of(network, data.train, outcome.state.facts.scaling, validation);
       ASSERT_EQ(score.close, 0);
-      EXPECT_NEAR(outcome.state.history.back().validation_accuracy,
+      EXPECT_NEAR(outcome.state.history.back().validation_score,
                   static_cast<double>(score.right) / static_cast<double>(validation.size()), 1e-12);
     }
   }
@@ -237,7 +237,7 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
       const auto& history = outcome.state.history;
       std::size_t best = 0;
       for (std::size_t e = 1; e < history.size(); ++e)
-        if (history[e].validation_accuracy > history[best].validation_accuracy) best = e;
+        if (history[e].validation_score > history[best].validation_score) best = e;
       ASSERT_LT(history.size(), 40u);
       EXPECT_EQ(history.size(), best + 1 + 3) << "three epochs without a better one";
       EXPECT_EQ(outcome.state.best_epoch, static_cast<std::int64_t>(best) + 1);
@@ -264,7 +264,7 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
         std::iota(rows.begin(), rows.end(), 0);
         return rows;
       }());
-      EXPECT_EQ(outcome.test_accuracy, static_cast<double>(test.correct) / 60);
+      EXPECT_EQ(outcome.test_score, test.score / 60);
     }
   }
 }

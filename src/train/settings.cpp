@@ -107,7 +107,13 @@ constexpr Setting kSettings[] = {
     {"input-cost", "pruning", FILIGREE_MEMBER(o.pruning.input_cost),
      "predicted nanoseconds of an input of the network, for --time-weight", 0, 1e9},
     {"loss", "learning", FILIGREE_WORD(o.learning.loss),
-     "loss: softmax with cross-entropy, or sigmoid with mean squared error"},
+     "loss: of classes cross-entropy (of their softmax) or mse (of sigmoids); binary-cross-entropy (of "
+     "sigmoids) of labels, and of two classes by one output; of values squared, absolute or huber. Unless "
+     "given, it follows from the task"},
+    {"class-weights", "learning", FILIGREE_MEMBER(o.learning.class_weights),
+     "how much a row of each class counts, in the order of the classes", 0, 1e9},
+    {"balanced", "learning", FILIGREE_MEMBER(o.learning.balanced),
+     "weigh rows so that every class counts the same, however many rows it has"},
     {"optimizer", "learning", FILIGREE_WORD(o.learning.optimizer), "optimizer; sgd has no momentum"},
     {"lr", "learning", FILIGREE_MEMBER(o.learning.lr), "learning rate at its highest", 0, 1000},
     {"schedule", "learning", FILIGREE_WORD(o.learning.schedule),
@@ -150,9 +156,12 @@ constexpr Setting kSettings[] = {
     {"validation", "run", FILIGREE_MEMBER(o.run.validation),
      "share of the training rows that is kept for validation", 0, 1, Setting::Ends::high_open},
     {"patience", "run", FILIGREE_MEMBER(o.run.patience),
-     "stop after so many epochs without a better validation accuracy, and keep the best epoch's network; "
+     "stop after so many epochs without a better validation metric, and keep the best epoch's network; "
      "needs --validation; 0: off",
      0, 1e9},
+    {"metric", "run", FILIGREE_WORD(o.run.metric),
+     "what --patience watches on the validation rows; auto: accuracy of classes, the loss of labels, R² of "
+     "values"},
     {"seed", "run", FILIGREE_MEMBER(o.run.seed), "seed of all random choices of the training", 0, 0x1p64},
 };
 

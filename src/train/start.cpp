@@ -15,11 +15,12 @@ namespace {
 // What the last layer's activation and the loss say together.
 Loss loss_of(const Network& network) {
   const LayerView last = network.layer(network.layers() - 1);
-  const auto fits = [&](Loss loss) { return last.activation.is(output_activation(loss).kind); };
+  const auto ends_so = [&](Loss loss) { return last.activation.is(output_activation(loss).kind); };
   Loss loss = network.facts().loss.value_or(Loss::cross_entropy);
   if (!network.facts().loss)  // the first that ends as the network does
-    for (std::size_t l = 0; l < Words<Loss>::kWords.size() && !fits(loss); ++l) loss = static_cast<Loss>(l);
-  if (!fits(loss))
+    for (std::size_t l = 0; l < Words<Loss>::kWords.size() && !ends_so(loss); ++l)
+      loss = static_cast<Loss>(l);
+  if (!ends_so(loss))
     fail("the last layer's activation is {}, but {} is trained with {}",
          activation_name(last.activation.kind), word(loss), activation_name(output_activation(loss).kind));
   return loss;
@@ -59,9 +60,9 @@ void check_trainable(const Network& network, const Dataset& data, const TrainOpt
     fail("the network has exits behind layer {} already, and was to get some behind {}",
          fmt::join(exits, ", "), fmt::join(options.network.exits, ", "));
   if (!options.network.mixtures.empty()) fail("the layers of a network that is there do not become mixtures");
-  if (network.inputs() == data.train.features && network.outputs() == data.classes &&
-      network.facts().class_labels != data.class_label)
-    fail("the network's classes have other labels than those of {}", data.name);
+  if (network.inputs() == data.train.features && network.outputs() == data.outputs(loss_of(network)) &&
+      network.facts().output_names != data.target_names)
+    fail("the network's outputs have other names than the {} of {}", data.describe_targets(), data.name);
 }
 
 // Mean and scale of one length.

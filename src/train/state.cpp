@@ -23,18 +23,32 @@ namespace {
 
 constexpr const char* kFormat = "filigree checkpoint 1";
 constexpr const char* kSum = "sum";
+constexpr std::string_view kWatched = "validation_metric";  // where there is one
 
-// Names each number of a report once, for both directions. NaN is null.
+// What scores are called in files.
+std::string_view score_name(Task task) {
+  switch (task) {
+    case Task::classes:
+    case Task::labels:
+      return "accuracy";
+    case Task::values:
+      return "r2";
+  }
+  return "accuracy";
+}
+
+// Names each number of a report once, for both directions; %: the score's name. NaN is null.
 template <typename Report, typename Visit>
 void for_each_number(Report& r, const Visit& visit) {
   visit("epoch", r.epoch);
   visit("epochs", r.epochs);
   visit("lr", r.lr);
   visit("train_loss", r.train_loss);
-  visit("train_accuracy", r.train_accuracy);
+  visit("train_%", r.train_score);
   visit("validation_loss", r.validation_loss);
-  visit("validation_accuracy", r.validation_accuracy);
-  visit("test_accuracy", r.test_accuracy);
+  visit("validation_%", r.validation_score);
+  visit("test_%", r.test_score);
+  visit("validation_metric", r.validation_metric);
   visit("nnz", r.connections);
   visit("sparsity", r.sparsity);
   visit("dropped", r.dropped);
@@ -43,6 +57,11 @@ void for_each_number(Report& r, const Visit& visit) {
   visit("seconds", r.seconds);
   visit("evolve_seconds", r.evolve_seconds);
   visit("samples_per_second", r.samples_per_second);
+}
+
+std::string full_name(std::string_view name, Task task) {
+  if (!name.ends_with('%')) return std::string(name);
+  return std::string(name.substr(0, name.size() - 1)).append(score_name(task));
 }
 
 // Quick, and good enough to tell data sets apart and to find damage; no protection from forgery.
@@ -241,10 +260,11 @@ TrainOptions read_settings(const TensorFile& file, TrainOptions options) {
 
 }  // namespace
 
-std::string to_json_line(const EpochReport& report) {
+std::string to_json_line(const EpochReport& report, Task task) {
   std::string line = "{";
-  for_each_number(report, [&](const char* name, const auto& value) {
-    line += fmt::format("{}\"{}\":", line.size() > 1 ? "," : "", name);
+  for_each_number(report, [&](std::string_view name, const auto& value) {
+    if (name == kWatched && std::isnan(report.validation_metric)) return;
+    line += fmt::format("{}\"{}\":", line.size() > 1 ? "," : "", full_name(name, task));
     if constexpr (std::is_floating_point_v<std::decay_t<decltype(value)>>) {
       line += json_number(value);
     } else {
@@ -258,9 +278,12 @@ EpochReport epoch_from_json(const std::string& line) {
   const JsonValue values = parse_json(line, "a line of metrics", 1);
   if (!values.is(JsonValue::Kind::object)) fail("\"{}\" is no line of metrics", line);
   EpochReport report;
-  for_each_number(report, [&](const char* name, auto& value) {
+  for_each_number(report, [&](std::string_view short_name, auto& value) {
     using T = std::decay_t<decltype(value)>;
-    const JsonValue* const found = values.find(name);
+    std::string name = full_name(short_name, Task::classes);
+    const JsonValue* found = values.find(name);
+    if (found == nullptr) found = values.find(name = full_name(short_name, Task::values));
+    if (found == nullptr && name == kWatched) return;
     const bool null = found != nullptr && found->is(JsonValue::Kind::null);
     const auto whole = [&] {
       return found->number == std::floor(found->number) && std::fabs(found->number) < 0x1p53;
@@ -275,11 +298,13 @@ EpochReport epoch_from_json(const std::string& line) {
 
 std::uint64_t fingerprint(const Dataset& data) {
   Hash hash;
-  hash.add(data.classes);
+  hash.add(data.outputs(Loss::cross_entropy));
   for (const DataRows* part : {&data.train, &data.test}) {
     hash.add(part->rows);
     hash.add(part->features);
     hash.add(std::as_bytes(std::span(part->label)));
+    if (!part->target.empty()) hash.add(std::as_bytes(std::span(part->target)));
+    if (!part->weight.empty()) hash.add(std::as_bytes(std::span(part->weight)));
     hash.add(std::as_bytes(std::span(part->bytes)));
     hash.add(std::as_bytes(std::span(part->floats)));
     hash.add(std::as_bytes(std::span(part->row_begin)));
@@ -290,7 +315,7 @@ std::uint64_t fingerprint(const Dataset& data) {
 }
 
 void set_facts(TrainState& state, const Dataset& data) {
-  state.facts.class_labels = data.class_label;
+  state.facts.output_names = data.target_names;
   state.facts.input_names = data.feature_names;
   state.origin = data.origin;
 }
@@ -319,14 +344,19 @@ void write_checkpoint(Target target, const TrainState& state) {
   metadata["data"] = fmt::format("{}", state.data_fingerprint);
   metadata["step"] = fmt::format("{}", state.step);
   metadata["step_in_epoch"] = fmt::format("{}", state.step_in_epoch);
-  metadata["epoch"] = to_json_line(state.epoch);
-  metadata["best_accuracy"] = fmt::format("{}", state.best_accuracy);
+  metadata["epoch"] = to_json_line(state.epoch, Task::classes);
+  metadata["best_accuracy"] = fmt::format("{}", state.best_score);
   metadata["best_epoch"] = fmt::format("{}", state.best_epoch);
   std::string history;
-  for (const EpochReport& report : state.history) history.append(to_json_line(report)).push_back('\n');
+  for (const EpochReport& report : state.history)
+    history.append(to_json_line(report, Task::classes)).push_back('\n');
   metadata["history"] = history;
   tensors.add("input.mean", state.facts.scaling.mean);
   tensors.add("input.scale", state.facts.scaling.scale);
+  if (!state.targets.scaling.none()) {
+    tensors.add("target.mean", state.targets.scaling.mean);
+    tensors.add("target.scale", state.targets.scaling.scale);
+  }
   for (std::size_t l = 0; l < state.layers.size(); ++l) {
     const std::string prefix = fmt::format("layers.{}.", l);
     const TrainLayer& layer = state.layers[l];
@@ -363,7 +393,7 @@ TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults
   if (state.step_in_epoch < 0 || state.step_in_epoch > state.step)
     fail("{}: step {} of its epoch after {} steps", file.name(), state.step_in_epoch, state.step);
   if (state.options.network.neurons.size() < 2) fail("{}: there is no network in it", file.name());
-  state.best_accuracy = number<double>(file, "best_accuracy");
+  state.best_score = number<double>(file, "best_accuracy");
   state.best_epoch = number<std::int64_t>(file, "best_epoch");
   if (state.best_epoch < 0 || state.best_epoch > static_cast<std::int64_t>(1) << 53)
     fail("{}: best_epoch is {}", file.name(), state.best_epoch);
@@ -380,6 +410,13 @@ TrainState checkpoint_state(const TensorFile& file, const TrainOptions& defaults
     fail("{}: {} scales for {} inputs", file.name(), scales, state.options.network.neurons.front());
   state.facts.scaling.mean = values<float>(file, "input.mean", scales);
   state.facts.scaling.scale = values<float>(file, "input.scale", scales);
+  if (file.contains("target.scale")) {
+    const std::size_t outputs = state.options.network.neurons.back();
+    state.targets.scaling.mean = values<float>(file, "target.mean", outputs);
+    state.targets.scaling.scale = values<float>(file, "target.scale", outputs);
+    for (const float scale : state.targets.scaling.scale)
+      if (!(scale > 0)) fail("{}: a target's scale is {}", file.name(), scale);
+  }
   for (const LayerShape& shape : layout(state.options))
     state.layers.push_back(read_layer(file, state.layers.size(), shape, state));
   if (file.contains("best.0.value"))
@@ -394,10 +431,11 @@ Network network_of(const TrainState& state, Which which) {
   parts.facts.loss = state.options.learning.loss;
   parts.origin = state.origin;
   std::vector<Layer> layers;
-  for (std::size_t l = 0; l < state.layers.size(); ++l)
-    add_layer(layers, parts.exits, state.layers[l],
-              which == Which::best ? state.best[l] : to_layer(state.layers[l]),
-              state.options.network.active_experts);
+  for (std::size_t l = 0; l < state.layers.size(); ++l) {
+    Layer layer = which == Which::best ? state.best[l] : to_layer(state.layers[l]);
+    if (gives_outputs(state.layers, l)) to_own_units(layer, state.targets.scaling);
+    add_layer(layers, parts.exits, state.layers[l], std::move(layer), state.options.network.active_experts);
+  }
   return Network(parts.with(std::move(layers), "a network in training"));
 }
 

@@ -14,15 +14,18 @@
 #include "io/safetensors.h"
 #include "network/network.h"
 #include "train/layer.h"
+#include "train/targets.h"
 
 namespace filigree::internal {
 
 struct TrainState {
   TrainOptions options;
   std::uint64_t data_fingerprint = 0;  // of the data set the run began with
-  NetworkFacts facts;  // names, labels and origin are not in the checkpoint, because the data has them
+  NetworkFacts facts;  // names and origin are not in the checkpoint, because the data has them
   DataOrigin origin;
   std::string simd;  // instruction set of the run that wrote the checkpoint; empty: not known
+  Targets targets;   // weights are not in the checkpoint either
+  // The last ones give scaled values, if targets.scaling has been found; else values in their own units.
   std::vector<TrainLayer> layers;
 
   std::int64_t step = 0;           // steps done
@@ -30,8 +33,8 @@ struct TrainState {
   EpochReport epoch;               // the epoch under way; losses and accuracies are sums over samples
   std::vector<EpochReport> history;
 
-  // Early stopping: the best network so far by validation accuracy.
-  double best_accuracy = -1;
+  // Early stopping: the best network so far by what is watched.
+  double best_score = -1;
   std::int64_t best_epoch = 0;
   std::vector<Layer> best;
 };
@@ -56,7 +59,8 @@ enum class Which { last, best };
 Network network_of(const TrainState& state, Which which = Which::last);
 
 // A line of metrics.jsonl, and back.
-std::string to_json_line(const EpochReport& report);
+// Scores are called by the task: train_accuracy, train_r2.
+std::string to_json_line(const EpochReport& report, Task task);
 EpochReport epoch_from_json(const std::string& line);
 
 }  // namespace filigree::internal

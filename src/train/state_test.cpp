@@ -41,10 +41,10 @@ EpochReport some_report() {
   report.epochs = 7;
   report.lr = 0.1;
   report.train_loss = 1.0 / 3;
-  report.train_accuracy = 2.0 / 3;
-  report.validation_accuracy = kNone;
+  report.train_score = 2.0 / 3;
+  report.validation_score = kNone;
   report.validation_loss = kNone;
-  report.test_accuracy = 0.123456789012345678;
+  report.test_score = 0.123456789012345678;
   report.connections = 1234567890123;
   report.sparsity = 0.9;
   report.dropped = 5;
@@ -57,7 +57,7 @@ EpochReport some_report() {
 }
 
 void expect_same(const EpochReport& a, const EpochReport& b) {
-  EXPECT_EQ(to_json_line(a), to_json_line(b));
+  EXPECT_EQ(to_json_line(a, Task::classes), to_json_line(b, Task::classes));
   EXPECT_EQ(a.epoch, b.epoch);
   EXPECT_EQ(a.train_loss, b.train_loss);
   EXPECT_EQ(a.connections, b.connections);
@@ -70,7 +70,7 @@ TrainState some_state(const Dataset& data, bool dense) {
   TrainState state = std::move(trainer.state());
   state.step_in_epoch = 3;
   state.history = {some_report(), some_report()};
-  state.best_accuracy = 0.7;
+  state.best_score = 0.7;
   state.best_epoch = 2;
   for (const TrainLayer& layer : state.layers) state.best.push_back(to_layer(layer));
   state.best[0].bias[0] = 0.25f;
@@ -92,7 +92,7 @@ TEST(Checkpoint, BringsEverythingBack) {
       EXPECT_EQ(back.facts.scaling, state.facts.scaling);
       EXPECT_EQ(back.step, 3);
       EXPECT_EQ(back.step_in_epoch, 3);
-      EXPECT_EQ(back.best_accuracy, 0.7);
+      EXPECT_EQ(back.best_score, 0.7);
       EXPECT_EQ(back.best_epoch, 2);
       EXPECT_EQ(back.simd, simd_name());  // resuming with other instructions is worth a warning
       EXPECT_EQ(back.best, state.best);
@@ -171,7 +171,8 @@ TEST(Checkpoint, RefusesNumbersThatCannotBe) {
     EXPECT_NE(set(key, value), "") << key << " = " << value;
   }
   EXPECT_NE(refusal(path, state, [](Metadata& metadata) { metadata.erase("data"); }), "");
-  EXPECT_NE(set("epoch", to_json_line(state.epoch).replace(9, 1, "null")), "") << "an epoch of null";
+  EXPECT_NE(set("epoch", to_json_line(state.epoch, Task::classes).replace(9, 1, "null")), "")
+      << "an epoch of null";
 }
 
 TEST(Checkpoint, IsRefusedWhereverABitHasFlipped) {
@@ -258,9 +259,9 @@ TEST(Checkpoint, IsReadOrRefusedWhateverByteOfItIsDamaged) {
 }
 
 TEST(EpochReport, ComesBackFromItsLine) {
-  expect_same(epoch_from_json(to_json_line(some_report())), some_report());
-  EXPECT_TRUE(std::isnan(epoch_from_json(to_json_line(some_report())).validation_loss));
-  const std::string line = to_json_line(some_report());
+  expect_same(epoch_from_json(to_json_line(some_report(), Task::classes)), some_report());
+  EXPECT_TRUE(std::isnan(epoch_from_json(to_json_line(some_report(), Task::classes)).validation_loss));
+  const std::string line = to_json_line(some_report(), Task::classes);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_NE(line.find("\"validation_accuracy\":null"), std::string::npos);
   EXPECT_NE(line.find("\"nnz\":1234567890123"), std::string::npos);

@@ -14,7 +14,7 @@ namespace {
 // Labels that hardly ever repeat are no classes but numbers of rows, or measurements.
 void check_classes(const Dataset& data) {
   constexpr Index kFew = 20;
-  if (data.classes <= kFew || data.classes <= data.train.rows / 2) return;
+  if (data.task != Task::classes || data.classes <= kFew || data.classes <= data.train.rows / 2) return;
   fail_for("label_column",
            "{}: {} classes for {} training rows: hardly any has two rows, so there is nothing to learn; is "
            "another column the label?",
@@ -45,14 +45,15 @@ TrainRun run(const Data& data, const TrainOptions& options, const RunDirectory& 
   return {std::move(network),
           outcome.state.options,
           std::move(outcome.state.history),
-          outcome.test_accuracy,
+          outcome.test_score,
           outcome.test_loss,
           1 - connections / all,
           connections,
           seconds,
           evolve_seconds,
           std::move(layers),
-          outcome.stopped_early};
+          outcome.stopped_early,
+          outcome.state.best_epoch};
 }
 
 }  // namespace
@@ -62,12 +63,14 @@ DevicePlace place_here() {
   return devices.empty() ? DevicePlace{} : DevicePlace{cuda_backend(), devices};
 }
 
-TrainOptions with_network(TrainOptions options, const Dataset& data) {
+TrainOptions completed(TrainOptions options, const Dataset& data) {
+  Loss& loss = options.learning.loss;
+  if (loss == Loss::cross_entropy) loss = usual_loss(data.task);
   std::vector<Index>& neurons = options.network.neurons;
   if (!neurons.empty()) return options;
   neurons = options.network.hidden.empty() ? std::vector<Index>{256, 256, 256} : options.network.hidden;
   neurons.insert(neurons.begin(), data.train.features);
-  neurons.push_back(data.classes);
+  neurons.push_back(data.outputs(loss));
   return options;
 }
 
@@ -77,9 +80,13 @@ namespace filigree {
 
 using namespace internal;
 
+TrainOptions completed(const TrainOptions& options, const Data& data) {
+  return internal::completed(options, data.impl().dataset);
+}
+
 TrainRun train(const Data& data, const TrainOptions& options, const RunDirectory& directory,
                const TrainObserver& observer) {
-  return run(data, with_network(options, data.impl().dataset), directory, observer, nullptr);
+  return run(data, internal::completed(options, data.impl().dataset), directory, observer, nullptr);
 }
 
 TrainRun train_from(const Network& start, const Data& data, const TrainOptions& options,

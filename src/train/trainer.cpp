@@ -28,7 +28,7 @@ struct Trainer::Impl {
 };
 
 Trainer::Trainer(const Data& data, const TrainOptions& options)
-    : impl_(std::make_unique<Impl>(data, with_network(options, data.impl().dataset))) {}
+    : impl_(std::make_unique<Impl>(data, internal::completed(options, data.impl().dataset))) {}
 
 Trainer::Trainer(const Network& start, const Data& data, const TrainOptions& options)
     : impl_(std::make_unique<Impl>(data, start_from(start, data.impl().dataset, options))) {}
@@ -77,11 +77,11 @@ TrainScore Trainer::evaluate(Part part) {
     std::iota(all.begin(), all.end(), 0);
     const LossSum sum = impl_->training.evaluate(*rows, all);
     score.rows += rows->rows;
-    score.accuracy += sum.correct;
+    score.score += sum.score;
     score.loss += sum.loss;
   }
   if (score.rows == 0) fail("{}: there are no rows to evaluate on", set.name);
-  score.accuracy /= score.rows;
+  score.score /= score.rows;
   score.loss /= score.rows;
   return score;
 }

@@ -48,7 +48,7 @@ TEST(Trainer, DoesInALoopOfOnesOwnWhatTrainDoes) {
   EXPECT_EQ(epochs, 6u);
   EXPECT_EQ(trainer.history().size(), 6u);
   EXPECT_EQ(copied_layers(trainer.network()), copied_layers(whole.network));
-  EXPECT_GT(trainer.evaluate(Part::train).accuracy, 0.9);
+  EXPECT_GT(trainer.evaluate(Part::train).score, 0.9);
   EXPECT_EQ(trainer.evaluate(Part::train).rows, 300);
   EXPECT_THROW(trainer.epoch(), std::invalid_argument) << "all are done";
   EXPECT_NE(error_of([&] { trainer.evaluate(Part::test); }), "") << "there are no test rows";
@@ -160,9 +160,9 @@ TEST(Trainer, GoesOnFromANetworkAndKeepsItsSession) {
     more.learning.lr = 0.001;
     trainer = std::make_unique<Trainer>(first.network, data, more);
   }
-  const double before = trainer->evaluate(Part::train).accuracy;
+  const double before = trainer->evaluate(Part::train).score;
   trainer->epoch();
-  EXPECT_GE(trainer->evaluate(Part::train).accuracy, before - 0.05);
+  EXPECT_GE(trainer->evaluate(Part::train).score, before - 0.05);
 }
 
 }  // namespace

@@ -32,16 +32,40 @@ void check_mixtures(const Dataset& data, const TrainOptions& options) {
   if (data.train.sparse()) fail("mixtures need dense rows, but those of {} are sparse", data.name);
 }
 
+void check_targets(const Dataset& data) {
+  for (const DataRows* part : {&data.train, &data.test}) {
+    const std::size_t rows = part->rows;
+    if (data.task != Task::classes) {
+      if (part->target.size() != rows * data.targets)
+        fail("{} has {} targets for {} rows of {}", data.name, part->target.size(), rows, data.targets);
+      continue;
+    }
+    if (part->label.size() != rows) fail("{} has {} labels for {} rows", data.name, part->label.size(), rows);
+    for (std::size_t r = 0; r < part->label.size(); ++r)
+      if (part->label[r] < 0 || part->label[r] >= data.classes)
+        fail("row {} of {} has label {}, but there are {} classes", r, data.name, part->label[r],
+             data.classes);
+  }
+}
+
 void check_fit(const Dataset& data, const TrainOptions& options) {
   const std::vector<Index>& network = options.network.neurons;
+  const Loss loss = options.learning.loss;
+  if (!fits(loss, data.task))
+    fail("{} has {}, which are not learned by the loss {}; it may be {}", data.name, data.describe_targets(),
+         word(loss), word(usual_loss(data.task)));
+  if (data.task == Task::classes && loss == Loss::binary_cross_entropy && data.classes != 2)
+    fail("{} has {} classes, but the loss {} tells two apart", data.name, data.classes, word(loss));
+  const Index outputs = data.outputs(loss);
   if (network.size() < 2)
-    fail("a network needs inputs and outputs, such as {}-256-{}", data.train.features, data.classes);
+    fail("a network needs inputs and outputs, such as {}-256-{}", data.train.features, outputs);
   if (network.front() != data.train.features)
     fail("network {} has {} inputs, but {} has {} features", shape_text(network), network.front(), data.name,
          data.train.features);
-  if (network.back() != data.classes)
-    fail("network {} has {} outputs, but {} has {} classes", shape_text(network), network.back(), data.name,
-         data.classes);
+  if (network.back() != outputs)
+    fail("network {} has {} outputs, but {} has {}{}", shape_text(network), network.back(), data.name,
+         data.describe_targets(),
+         data.task == Task::classes && outputs == 1 ? ", for which the loss takes one output" : "");
   if (options.network.distribution == Distribution::densities && !options.network.dense &&
       options.network.densities.size() != network.size() - 1)
     fail("{} densities for the {} weight matrices of {}", options.network.densities.size(),
@@ -89,14 +113,7 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
       !(options.network.exits.empty() && options.network.mixtures.empty()))
     fail("pruning takes plain networks, but there are {}",
          options.network.exits.empty() ? "mixtures" : "exits");
-  for (const DataRows* part : {&data.train, &data.test}) {
-    if (part->label.size() != static_cast<std::size_t>(part->rows))
-      fail("{} has {} labels for {} rows", data.name, part->label.size(), part->rows);
-    for (std::size_t r = 0; r < part->label.size(); ++r)
-      if (part->label[r] < 0 || part->label[r] >= data.classes)
-        fail("row {} of {} has label {}, but there are {} classes", r, data.name, part->label[r],
-             data.classes);
-  }
+  check_targets(data);
   try {
     check_settings(options);
   } catch (const std::invalid_argument& error) {
@@ -139,7 +156,8 @@ Training::Training(const Dataset& data, TrainState state)
     : data_(data),
       state_(std::move(state)),
       rule_(rule_of(state_.options)),
-      slices_(slices_for(state_.options)) {
+      slices_(slices_for(state_.options)),
+      from_network_(true) {
   check_fit(data, state_.options);
   if (state_.layers.front().by_input != (data.train.sparse() && !state_.options.network.dense))
     fail("the network was begun on {} rows, but those of {} are not",
@@ -170,6 +188,20 @@ void Training::split_rows() {
   }
   if (train_rows_.empty()) fail("{} has no rows to train on", data_.name);
   choose_interval();
+  choose_targets();
+}
+
+// A run that goes on has its scaling; layers of a network that was given are to be taken to it.
+void Training::choose_targets() {
+  const InputScaling before = std::move(state_.targets.scaling);
+  state_.targets = targets_of(data_, state_.options.learning, train_rows_);
+  if (!before.none()) {
+    state_.targets.scaling = before;
+    return;
+  }
+  for (std::size_t l = 0; l < state_.layers.size(); ++l)
+    if (from_network_ && gives_outputs(state_.layers, l))
+      to_scaled_units(state_.layers[l], state_.targets.scaling);
 }
 
 // Often enough for the topology to be found, also where the steps are few.
@@ -322,7 +354,7 @@ void Training::step(std::span<const Index> rows) {
   backend_->descend(descent_rates(o, lr, scale, state_.step));
   if (pulls_now()) pull(lr);
   state_.epoch.train_loss += sum.loss;
-  state_.epoch.train_accuracy += sum.correct;
+  state_.epoch.train_score += sum.score;
   state_.epoch.lr = lr;
   if (evolves) change_topology();
 }

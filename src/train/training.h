@@ -33,7 +33,7 @@ class Training {
   // All steps of the next epoch, or what is left of the one under way; its report. Throws Cancelled after the
   // step in which observer.stop was triggered: the next call goes on from there.
   const EpochReport& epoch(const TrainObserver& observer = {});
-  bool done() const;             // all epochs are, or the validation accuracy rises no more
+  bool done() const;             // all epochs are, or validation gets no better
   bool out_of_patience() const;  // the latter
   // Where the settings ask for early stopping, the network of the best epoch takes the place of the last one.
   void use_best();
@@ -56,9 +56,11 @@ class Training {
  private:
   void split_rows();
   void choose_interval();
+  void choose_targets();
   void check_rule() const;
   void run_epoch(std::int64_t epoch, const TrainObserver& observer);
   void finish_epoch();
+  double watched(EpochReport& report);
   StepReport step_report(double seconds, std::int64_t steps) const;
   Offset connections() const;
   bool pulls_now() const;
@@ -77,18 +79,19 @@ class Training {
   const EvolutionRule* rule_;  // null: the topology stays
   std::vector<Index> train_rows_, validation_rows_;
   std::size_t slices_;
+  bool from_network_ = false;  // the state that was given may be one of start_from()
   std::unique_ptr<TrainingBackend> backend_;
   double reported_ = 0;  // when a step was, in seconds_now()
 };
 
 DevicePlace place_here();  // the devices of the calling thread's session
-// The usual network, if none is given.
-TrainOptions with_network(TrainOptions options, const Dataset& data);
+// See filigree/train.h.
+TrainOptions completed(TrainOptions options, const Dataset& data);
 
 struct TrainOutcome {
   TrainState state;
   bool stopped_early = false;
-  double test_accuracy = 0, test_loss = 0;  // NaN without a test part
+  double test_score = 0, test_loss = 0;  // NaN without a test part
 };
 
 // A whole run. Throws Cancelled after observer.stop, once the checkpoint is written. `start`: the network to

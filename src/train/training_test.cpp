@@ -368,7 +368,7 @@ TEST(Training, TakesDataWithoutTestRows) {
   data.test = {};
   Training trainer(data, options_for(data));
   trainer.step(trainer.train_rows());
-  EXPECT_EQ(trainer.evaluate(data.test, {}).correct, 0);
+  EXPECT_EQ(trainer.evaluate(data.test, {}).score, 0);
 }
 
 TEST(Training, SaysWhatIsNotFiniteAndLeavesTheWeights) {

@@ -188,7 +188,7 @@ TEST(StartFrom, PrunesAFullNetworkAndResumesBitByBit) {
       const TrainOutcome rest = run_training(data, saved, files, {});
       EXPECT_EQ(copied_layers(network_of(rest.state)), copied_layers(network_of(whole.state)));
       EXPECT_LE(connections(whole.state.layers), 56u);  // a fifth of 12·12 + 12·9 + 9·3
-      EXPECT_GT(whole.test_accuracy, by == PruneBy::random ? 0.5 : 0.9);
+      EXPECT_GT(whole.test_score, by == PruneBy::random ? 0.5 : 0.9);
     }
   }
 }
@@ -207,9 +207,9 @@ TEST(StartFrom, RefusesWhatCannotBeTrained) {
   EXPECT_EQ(refusal([](Pieces& m) { m.layers[2].activation = Activation::relu; }),
             "the last layer's activation is relu, but cross-entropy is trained with identity");
   EXPECT_EQ(refusal([](Pieces& m) {
-              m.facts.class_labels = {1, 2, 3};
+              m.facts.output_names = {"1", "2", "3"};
             }),
-            "the network's classes have other labels than those of separable rows");
+            "the network's outputs have other names than the 3 classes of separable rows");
   EXPECT_NE(refusal([](Pieces& m) { m.ports.input_of = {0}; }), "");
   TrainOptions dense;
   dense.network.dense = true;

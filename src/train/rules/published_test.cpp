@@ -118,7 +118,7 @@ TEST(PublishedRules, LearnAndResumeBitByBit) {
     options.run.batch = 32;
     options.evolution.update_every = 5;
     const TrainOutcome whole = run_training(data, options, {}, {});
-    EXPECT_GT(whole.test_accuracy, 0.9) << word(rule);
+    EXPECT_GT(whole.test_score, 0.9) << word(rule);
     Training first(data, options);
     first.epoch();
     first.epoch();
