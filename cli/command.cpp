@@ -238,18 +238,104 @@ CLI::Option* ModelArguments::add_to(CLI::App& app) {
              "model file, directory of a training run, or directory in the official challenge layout");
 }
 
+std::vector<CLI::Option*> add_table_form(CLI::App& app, TableOptions& table) {
+  CLI::Option* const separator =
+      app.add_option_function<std::string>(
+             "--separator",
+             [&table](const std::string& text) {
+               table.separator = text == "\\t" || text == "tab" ? '\t' : text[0];
+             },
+             "character between the cells of a CSV file [found in the file: a tab, semicolon, bar or comma]")
+          ->check(CLI::Validator(
+              [](std::string& text) {
+                return text.size() == 1 || text == "tab" || text == "\\t"
+                           ? std::string()
+                           : fmt::format("'{}' is not one character, nor tab", text);
+              },
+              ""))
+          ->type_name("C");
+  CLI::Option* const header = add_word_option<Header>(
+      app, "--header", table.header,
+      "whether the first row of a CSV file names its columns [auto: if all of its cells can be names]",
+      "WORD");
+  CLI::Option* const comma =
+      app.add_flag("--decimal-comma", table.decimal_comma, "read 1,5 as one and a half");
+  for (CLI::Option* each : {separator, header, comma}) each->group("Tables");
+  return {separator, header, comma};
+}
+
+void DataArguments::add_form(CLI::App& app) {
+  const std::vector<CLI::Option*> form = add_table_form(app, options.table);
+  taken_.push_back(
+      {form[0], [](DataOptions& to, const DataOptions& from) { to.table.separator = from.table.separator; }});
+  taken_.push_back(
+      {form[1], [](DataOptions& to, const DataOptions& from) { to.table.header = from.table.header; }});
+  taken_.push_back({form[2], [](DataOptions& to, const DataOptions& from) {
+                      to.table.decimal_comma = from.table.decimal_comma;
+                    }});
+}
+
+void DataArguments::add_columns(CLI::App& app) {
+  TableOptions& table = options.table;
+  const auto add = [&](CLI::Option* option, auto TableOptions::*member, const char* type = nullptr) {
+    if (type != nullptr) option->type_name(type);
+    option->group("Tables");
+    taken_.push_back({option, [member](DataOptions& to, const DataOptions& from) {
+                        to.table.*member = from.table.*member;
+                      }});
+  };
+  add(app.add_option("--weight-column", table.weight_column,
+                     "column that says how much each row counts in training [all the same]"),
+      &TableOptions::weight_column, "COLUMN");
+  add(app.add_option("--drop-columns", table.drop_columns,
+                     "columns to leave out: names or numbers between commas; * and ? stand for any letters"),
+      &TableOptions::drop_columns, "COLUMNS");
+  add(app.add_option("--text-columns", table.text_columns,
+                     "columns to take as text, an input for each different one, though they hold numbers"),
+      &TableOptions::text_columns, "COLUMNS");
+  add(add_word_option<Missing>(
+          app, "--missing", table.missing,
+          "what takes the place of missing numbers: a column's mean or median, the constant "
+          "--missing-value, or nothing, which makes them an error [mean]",
+          "WORD"),
+      &TableOptions::missing);
+  add(app.add_option("--missing-value", table.missing_value, "number for --missing constant [0]"),
+      &TableOptions::missing_value, "X");
+  add(app.add_flag("--mark-missing", table.mark_missing,
+                   "give each column with gaps a second input that says where they are"),
+      &TableOptions::mark_missing);
+  add(app.add_option("--rare", table.rare,
+                     "take texts together that fewer rows have than this [2 to 10, by the number of rows]")
+          ->check(CLI::NonNegativeNumber),
+      &TableOptions::rare, "N");
+}
+
 CLI::Option* DataArguments::add_to(CLI::App& app) {
-  source_ =
+  const auto take = [&](CLI::Option* option, auto DataOptions::*member) {
+    taken_.push_back(
+        {option, [member](DataOptions& to, const DataOptions& from) { to.*member = from.*member; }});
+    return option;
+  };
+  CLI::Option* const source = take(
       app.add_option("--data", options.source,
                      "data set: csv:FILE[,TEST_FILE], libsvm:FILE[,TEST_FILE], mnist:DIR, fashion[:DIR], "
                      "idx:IMAGES,LABELS[,IMAGES,LABELS], or made up here: digits[:ROWS], "
                      "contexts[:ROWS]; a comma in a file name is written \\,")
-          ->type_name("SPEC");
-  label_column_ = app.add_option("--label-column", options.label_column,
-                                 "column of a CSV file that holds the class: a number counted from 1, or a "
-                                 "name of the header [1]")
-                      ->type_name("COLUMN");
-  test_share_ =
+          ->type_name("SPEC"),
+      &DataOptions::source);
+  take(app.add_option(
+              "--label-column", options.label_column,
+              "column of a CSV file that holds what is to be learned: a number counted from 1, or a name "
+              "of the header; several between commas [1, or what the model was trained on]")
+           ->type_name("COLUMN"),
+       &DataOptions::label_column);
+  take(add_word_option<Task>(
+           app, "--task", options.task,
+           "what there is to learn: one of several classes, values (numbers), or labels that "
+           "hold or not [by the data]",
+           "TASK"),
+       &DataOptions::task);
+  take(
       app.add_option("--test-share", options.test_share,
                      "share of the rows that is held out for testing, where the data has no test part of its "
                      "own [0.2]")
@@ -262,12 +348,16 @@ CLI::Option* DataArguments::add_to(CLI::App& app) {
                 return good ? std::string() : fmt::format("'{}' is no number from 0 to below 1", text);
               },
               ""))
-          ->type_name("SHARE");
-  seed_ = app.add_option("--data-seed", options.seed, "seed of the train/test split and of drawn digits [1]")
-              ->check(whole_number())
-              ->type_name("S");
-  memory_limit_ = add_bytes_option(app, options.memory_limit, kDataMemoryHelp);
-  return source_;
+          ->type_name("SHARE"),
+      &DataOptions::test_share);
+  take(app.add_option("--data-seed", options.seed, "seed of the train/test split and of drawn digits [1]")
+           ->check(whole_number())
+           ->type_name("S"),
+       &DataOptions::seed);
+  take(add_bytes_option(app, options.memory_limit, kDataMemoryHelp), &DataOptions::memory_limit);
+  add_columns(app);
+  add_form(app);
+  return source;
 }
 
 Network ModelArguments::load() const {
@@ -279,11 +369,8 @@ Network ModelArguments::load() const {
 }
 
 DataOptions DataArguments::over(DataOptions others) const {
-  if (source_->count() > 0) others.source = options.source;
-  if (label_column_->count() > 0) others.label_column = options.label_column;
-  if (test_share_->count() > 0) others.test_share = options.test_share;
-  if (seed_->count() > 0) others.seed = options.seed;
-  if (memory_limit_->count() > 0) others.memory_limit = options.memory_limit;
+  for (const Taken& each : taken_)
+    if (each.option->count() > 0) each.take(others, options);
   return others;
 }
 

@@ -101,9 +101,17 @@ struct DataArguments {
   DataOptions over(DataOptions others) const;
 
  private:
-  CLI::Option *source_ = nullptr, *label_column_ = nullptr, *test_share_ = nullptr, *seed_ = nullptr,
-              *memory_limit_ = nullptr;
+  // An option, and how what it says is taken over.
+  struct Taken {
+    CLI::Option* option;
+    std::function<void(DataOptions& to, const DataOptions& from)> take;
+  };
+  std::vector<Taken> taken_;
+  void add_columns(CLI::App& app);
+  void add_form(CLI::App& app);
 };
+// How the text of a table is to be read: --separator, --header, --decimal-comma.
+std::vector<CLI::Option*> add_table_form(CLI::App& app, TableOptions& table);
 
 // Options in forms that CLI11 does not check by itself.
 CLI::Option* add_bytes_option(CLI::App& app, std::uint64_t& bytes, const char* help);  // --memory-limit 12GiB

@@ -83,7 +83,7 @@ int run_exit_curve(EvalArguments& arguments, const Network& network, const Conte
   {
     ProgressDisplay display(common.quiet);
     const Observer observer = display.observer(context.stop);
-    const Data data = load_data(arguments.data.options, observer);
+    const Data data = load_data_for(network, arguments.data.options, observer);
     described = data.describe();
     const Part part = choose_part(arguments, network, data);
     if (part == Part::all) throw std::invalid_argument("--exit-curve scores --part train or test, not all");
@@ -138,7 +138,7 @@ int run_eval(EvalArguments& arguments, const Context& context) {
   {
     ProgressDisplay display(common.quiet);
     const Observer observer = display.observer(context.stop);
-    const Data data = load_data(arguments.data.options, observer);
+    const Data data = load_data_for(network, arguments.data.options, observer);
     described = data.describe();
     const Part part = choose_part(arguments, network, data);
     evaluation = evaluate(network, data, {part, arguments.exit_threshold}, observer);

@@ -19,6 +19,7 @@ struct PredictArguments {
   DeviceArguments device;
   ModelArguments model;
   std::string input, out, leave_out;
+  TableOptions table;
   bool raw = false, any_value = false;
   double exit_threshold = 1;
   std::uint64_t memory_limit = 0;
@@ -37,9 +38,8 @@ int run_predict(PredictArguments& arguments, const Context& context) {
   {
     ProgressDisplay display(common.quiet);
     const Observer observer = display.observer(context.stop);
-    const InputTable inputs = matched_inputs(
-        network, read_inputs(arguments.input, {arguments.leave_out, arguments.memory_limit}, observer),
-        arguments.input);
+    const InputTable inputs = read_inputs(
+        network, arguments.input, {arguments.leave_out, arguments.table, arguments.memory_limit}, observer);
     const Plan plan = compile(network, {arguments.exit_threshold}, observer);
     predictions = predict(plan, inputs, {arguments.raw, arguments.any_value}, observer);
   }
@@ -74,12 +74,13 @@ Run add_predict(CLI::App& command) {
   command.add_flag("--raw", arguments->raw, "write the outputs of the network instead of probabilities");
   command
       .add_option("--label-column", arguments->leave_out,
-                  "column of a CSV file to leave out: a number counted from 1, or a name of the header; "
-                  "columns that the "
-                  "model does not know are left out anyway if both have names [none]")
+                  "columns of a CSV file to leave out: numbers counted from 1, or names of the header, "
+                  "between commas; "
+                  "columns that the model does not know are left out anyway if both have names [none]")
       ->type_name("COLUMN");
   command.add_flag("--any-value", arguments->any_value,
                    "accept outputs that are not finite, instead of an error");
+  add_table_form(command, arguments->table);
   add_exit_threshold(command, arguments->exit_threshold);
   add_bytes_option(command, arguments->memory_limit, kDataMemoryHelp);
   add_examples(command, {{"filigree predict runs/first/model.safetensors --input rows.csv --out classes.csv",

@@ -111,10 +111,8 @@ nlohmann::json run_json(const TrainRun& run, const Data& data, const DataOptions
   return result;
 }
 
-TrainRun run_training(const TrainArguments& arguments, const Data& data, const TrainOptions& options,
-                      const RunDirectory& directory, const Context& context) {
-  const std::optional<Network> start =
-      arguments.start.empty() ? std::nullopt : std::optional(load(arguments.start));
+TrainRun run_training(const TrainArguments& arguments, const std::optional<Network>& start, const Data& data,
+                      const TrainOptions& options, const RunDirectory& directory, const Context& context) {
   TrainView view(arguments.common.quiet, directory.test_every_epoch, data.task());
   try {
     if (start) return train_from(*start, data, options, directory, view.observer(context.stop));
@@ -162,6 +160,17 @@ std::string presets_text() {
   return text;
 }
 
+// "values: price; loss squared"
+std::string task_text(const Data& data, const TrainOptions& options) {
+  constexpr std::size_t kShown = 8;
+  const std::vector<std::string>& names = data.target_names();
+  std::string text(word(data.task()));
+  if (!names.empty())
+    text += fmt::format(": {}{}", fmt::join(std::span(names).first(std::min(names.size(), kShown)), ", "),
+                        names.size() > kShown ? fmt::format(", … ({})", names.size()) : "");
+  return text + fmt::format("; loss {}", word(options.learning.loss));
+}
+
 // Says so where a setting means that nothing will happen.
 void note_idle_settings(const TrainOptions& options, const Data& data) {
   if (options.network.dense || options.evolution.rule == Evolve::none ||
@@ -191,13 +200,17 @@ int run_train(TrainArguments& arguments, const Context& context) {
   const RunDirectory directory{.path = arguments.resume.empty() ? arguments.out : arguments.resume,
                                .resume = !arguments.resume.empty(),
                                .test_every_epoch = arguments.test_every_epoch};
+  const std::optional<Network> start =
+      arguments.start.empty() ? std::nullopt : std::optional(load(arguments.start));
   const Data data = [&] {
     ProgressDisplay display(common.quiet);
-    return load_data(config.data, display.observer(context.stop));
+    const Observer observer = display.observer(context.stop);
+    return start ? load_data_for(*start, config.data, observer) : load_data(config.data, observer);
   }();
   TrainOptions& options = config.options;
   if (arguments.start.empty()) options = completed(options, data);
   print_line(common, "data", data.describe());
+  print_line(common, "task", task_text(data, options));
   print_line(common, "network",
              arguments.start.empty()
                  ? fmt::format("{}, {}{}", shape_text(options.network.neurons),
@@ -213,7 +226,7 @@ int run_train(TrainArguments& arguments, const Context& context) {
           Session::current().device_name() == "cpu" ? "" : ", on " + Session::current().device_name()));
   note_idle_settings(options, data);
   if (!common.quiet) std::fflush(stdout);
-  const TrainRun result = run_training(arguments, data, options, directory, context);
+  const TrainRun result = run_training(arguments, start, data, options, directory, context);
   print_summary(common, result, data, directory.path.string());
   common.write_json(run_json(result, data, config.data));
   return 0;

@@ -51,11 +51,14 @@ void check_finite(const Values& values) {
           "values are finite");
 }
 
-void check_labels(const RowLabels& labels) {
-  require(!labels.value.empty() && labels.line.size() == labels.value.size(), "one line a label");
-  require(labels.line.front() >= 1 && std::adjacent_find(labels.line.begin(), labels.line.end(),
-                                                         std::greater_equal<>()) == labels.line.end(),
-          "lines ascend from 1");
+void check_targets(const TargetCells& target, const std::vector<Offset>& line) {
+  require(!line.empty() && target.number.size() == line.size(), "one target and one line a row");
+  require(
+      line.front() >= 1 && std::adjacent_find(line.begin(), line.end(), std::greater_equal<>()) == line.end(),
+      "lines ascend from 1");
+  require(target.many || target.words.code.size() == line.size(), "one word a row");
+  for (const std::int32_t code : target.words.code)
+    require(code >= -1 && code < static_cast<std::int32_t>(target.words.word.size()), "words are known");
 }
 
 }  // namespace
@@ -96,22 +99,32 @@ void idx(std::span<const std::byte> bytes) try {
 }
 
 void csv(std::span<const std::byte> bytes) try {
-  const CsvTable table = read_csv(Source(bytes, "fuzz"), "2", {});
-  check_labels(table.labels);
-  check_finite(table.value);
-  require(table.features >= 1, "a row has features");
-  require(table.value.size() == table.labels.value.size() * table.features,
-          "as many values as rows and features");
-  require(table.header.empty() || table.header.size() == static_cast<std::size_t>(table.features) + 1,
+  const CsvTable table = read_csv([&] { return Source(bytes, "fuzz"); }, {}, {},
+                                  [](const CsvHeader& header) {
+                                    std::vector<ColumnUse> uses(header.columns, ColumnUse::feature);
+                                    if (uses.size() > 1) uses[1] = ColumnUse::target;
+                                    if (uses.size() > 3) uses[3] = ColumnUse::skip;
+                                    return uses;
+                                  },
+                                  {});
+  for (const TargetCells& target : table.target) check_targets(target, table.line);
+  require(table.number.size() == table.rows() * table.numbers, "as many numbers as rows and columns");
+  require(std::ranges::none_of(table.number, [](float x) { return std::isinf(x); }), "finite, or missing");
+  for (const Words32& text : table.text) {
+    require(text.code.size() == table.rows(), "one word a row");
+    for (const std::int32_t code : text.code)
+      require(code >= 0 && code < static_cast<std::int32_t>(text.word.size()), "words are known");
+  }
+  require(table.header.names.empty() || table.header.names.size() == table.columns.size(),
           "a header names every column");
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 
 void libsvm(std::span<const std::byte> bytes) try {
   const LibsvmTable table = read_libsvm(Source(bytes, "fuzz"), {});
-  check_labels(table.labels);
+  check_targets(table.target, table.line);
   check_finite(table.value);
-  require(table.row_begin.size() == table.labels.value.size() + 1 && table.row_begin.front() == 0,
+  require(table.row_begin.size() == table.line.size() + 1 && table.row_begin.front() == 0,
           "one offset a row and one more");
   require(static_cast<std::size_t>(table.row_begin.back()) == table.column.size() &&
               table.column.size() == table.value.size(),

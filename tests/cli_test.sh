@@ -776,7 +776,7 @@ case $2 in
     run 1 eval "$model" --data "mnist:$work/nowhere"; says err nowhere
     run 1 eval "$work/none.safetensors" --data digits:600; says err none.safetensors
     for i in 1 2 3 4 5 6 7 8; do echo "$((i % 2)),$i,$((i * i))"; done > "$work/t.csv"
-    run 1 eval "$model" --data "csv:$work/t.csv"; says err "2 features a row, but the network has 784 inputs"
+    run 1 eval "$model" --data "csv:$work/t.csv"; says err "rows of 2 values, but the network has 784 inputs"
     run 2 eval "$model" --data "csv:$work/t.csv" --test-share 1
     run 1 eval "$model" --data "csv:$work/t.csv" --label-column 4; says err "column 4"
     run 1 eval "$model" --data digits:600 --json /dev/full; says err "No space left"

@@ -25,7 +25,7 @@ allowed() {
 }
 
 # Public headers: values that every room may include, and those that a room defines, which it and rooms above it may.
-values="vocabulary activation loss optimizer sparse rows options reports runtime scaling version"
+values="vocabulary columns activation loss optimizer sparse rows options reports runtime scaling version"
 defined_by() {
   case $1 in
     session) echo base ;;

@@ -50,6 +50,11 @@ struct Evaluation {
   // outputs.
   std::vector<Offset> confusion = {};
 };
+// Data as a network that was trained on a table reads it: columns by name, in any order, with its categories,
+// fillings and classes; options.label_column may be empty. Other sources are read as load_data() does.
+[[nodiscard]] Data load_data_for(const Network& network, const DataOptions& options,
+                                 const Observer& observer = {});
+
 // Any number of threads may evaluate one network or plan at the same time.
 [[nodiscard]] Evaluation evaluate(const Network& network, const Data& data,
                                   const EvaluateOptions& options = {}, const Observer& observer = {});

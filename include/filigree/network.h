@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "filigree/activation.h"
+#include "filigree/columns.h"
 #include "filigree/options.h"
 #include "filigree/scaling.h"
 #include "filigree/vocabulary.h"
@@ -49,8 +50,11 @@ struct ExitInfo {
 // What a network says about its inputs and outputs, apart from its layers.
 struct NetworkFacts {
   InputScaling scaling = {};                  // of each input, before the first layer
-  std::vector<std::string> input_names = {};  // of the columns; empty: they have none
-  std::optional<Loss> loss = {};              // what it was trained for, which says what its outputs mean
+  std::vector<std::string> input_names = {};  // of the inputs; empty: they have none
+  // How the columns of a table become the inputs, where these are more than the columns' numbers; else empty.
+  std::vector<InputColumn> columns = {};
+  std::vector<std::string> target_columns = {};  // the columns of what it tells; empty: not known
+  std::optional<Loss> loss = {};                 // what it was trained for, which says what its outputs mean
   // Of the classes, values or labels that the outputs stand for; two classes of one output have two. Empty:
   // they are 0, 1, …
   std::vector<std::string> output_names = {};

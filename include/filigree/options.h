@@ -18,14 +18,37 @@
 #pragma GCC visibility push(default)
 namespace filigree {
 
+enum class Header { automatic, yes, no };  // whether the first line of a table names its columns
+// What takes the place of numbers that are missing; refuse: nothing, they are an error.
+enum class Missing { mean, median, constant, refuse };
+
+// How a CSV file is read. Lists of columns are names of the header or numbers from 1, between commas; \, is a
+// comma in a name, * and ? stand for any letters.
+struct TableOptions {
+  char separator = 0;  // 0: the tab, semicolon, bar or comma that the first lines have
+  Header header = Header::automatic;
+  bool decimal_comma = false;      // 1,5 is one and a half
+  std::string text_columns = {};   // to be taken as text, though they hold numbers
+  std::string drop_columns = {};   // to be left out
+  std::string weight_column = {};  // how much each row counts in training
+  Missing missing = Missing::mean;
+  double missing_value = 0;   // of Missing::constant
+  bool mark_missing = false;  // one more input for each column with gaps: 1 where the number is missing
+  Index rare = 0;             // texts of fewer rows are taken together; 0: by the number of rows
+};
+
 // Where a data set comes from.
 struct DataOptions {
   // mnist:DIR, fashion[:DIR], idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS], csv:FILE[,TEST_FILE],
   // libsvm:FILE[,TEST_FILE], digits[:TRAIN_ROWS], contexts[:TRAIN_ROWS]
-  std::string source;
-  std::string label_column = "1";  // csv: a number counted from 1, or a name of the header
-  double test_share = 0.2;         // of the rows, drawn by `seed`, where the source has no test part
-  std::uint64_t seed = 1;          // of that draw, and of drawn digits
+  std::string source = {};
+  // csv: what there is to learn, a list as in TableOptions; empty: the first column, or for a network the one
+  // it was trained to tell.
+  std::string label_column = {};
+  std::optional<Task> task = {};  // csv, libsvm; else it follows from what there is to learn
+  TableOptions table = {};
+  double test_share = 0.2;  // of the rows, drawn by `seed`, where the source has no test part
+  std::uint64_t seed = 1;   // of that draw, and of drawn digits
   std::uint64_t memory_limit =
       0;  // bytes that a file may unpack to; 0: three quarters of the machine's memory
 };
@@ -245,6 +268,14 @@ struct Words<Watch> {
       "auto",        "loss",     "accuracy", "balanced_accuracy", "f1_macro",
       "f1_weighted", "log_loss", "roc_auc",  "average_precision", "r2",
       "rmse",        "mae"};
+};
+template <>
+struct Words<Header> {
+  static constexpr std::array<std::string_view, 3> kWords = {"auto", "yes", "no"};
+};
+template <>
+struct Words<Missing> {
+  static constexpr std::array<std::string_view, 4> kWords = {"mean", "median", "constant", "refuse"};
 };
 template <>
 struct Words<Part> {

@@ -17,26 +17,23 @@ struct InputTable {
   Index rows = 0, columns = 0;
   std::vector<std::uint8_t> bytes;
   std::vector<float> floats;
-  std::vector<std::string> names = {};  // of the columns, where the file names them
-  bool zeros_follow = false;            // of a sparse file: columns beyond its last are zero
 };
 
 struct InputOptions {
-  std::string leave_out = {};  // a column of a CSV file, by number from 1 or name
+  std::string leave_out = {};  // columns of a CSV file, as DataOptions::label_column
+  TableOptions table = {};     // how that is read
   // Bytes that the file may unpack to, and that the rows of a sparse one may take; 0: three quarters of the
   // machine's memory.
   std::uint64_t memory_limit = 0;
 };
 
-// idx (unsigned bytes), npy and npz (numbers), libsvm (labels are read over) or CSV (numbers, a header if
-// there is one), told apart by what they hold; .gz and .zst are decompressed; "-" is standard input. The
-// first dimension of idx, npy and npz counts rows, all others are a row's columns.
-[[nodiscard]] InputTable read_inputs(const std::filesystem::path& path, const InputOptions& options = {},
-                                     const Observer& observer = {});
-
-// The inputs as the network takes them: columns are found by name where both sides have names, and those
-// in addition to them left out. Throws Error if they do not fit; `name` is the file's.
-[[nodiscard]] InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name);
+// Rows of a file as the network takes them. idx (unsigned bytes), npy and npz (numbers), libsvm (labels are
+// read over) or CSV, told apart by what they hold; .gz and .zst are decompressed; "-" is standard input. The
+// first dimension of idx, npy and npz counts rows, all others are a row's columns. Columns of a CSV file are
+// found by name where both sides have names, and those that the network does not know are left out. Throws
+// Error if the rows do not fit.
+[[nodiscard]] InputTable read_inputs(const Network& network, const std::filesystem::path& path,
+                                     const InputOptions& options = {}, const Observer& observer = {});
 
 struct Predictions {
   Task task = Task::classes;

@@ -107,7 +107,11 @@ std::string absolute_source(const std::string& source) {
   return result;
 }
 
-Dataset load_dataset(const DataOptions& options, const Observer& observer) {
+namespace {
+
+// `load` takes the scheme and its names.
+template <typename Load>
+Dataset load_checked(const DataOptions& options, const Observer& observer, const Load& load) {
   if (!(options.test_share >= 0 && options.test_share < 1)) {
     throw std::invalid_argument(
         fmt::format("a test share of {}, but it is at least 0 and below 1", options.test_share));
@@ -121,12 +125,29 @@ Dataset load_dataset(const DataOptions& options, const Observer& observer) {
                     scheme.names_files && names.size() > 1 ? "; a comma within a name is written \\," : ""));
   }
   observer.check_stop();
-  Dataset set = scheme.load(names, options, observer);
+  Dataset set = load(scheme, names);
+  if (options.task && *options.task != set.task)
+    fail_for("task", "{} has {}, so the task is {}", options.source, set.describe_targets(), word(set.task));
   if (set.task == Task::classes && set.classes < 2)
     fail("{}: all rows have the same label, but there must be two classes", options.source);
   assert(set.train.rows > 0 && set.train.features > 0 && set.train.features == set.test.features);
   assert(set.task != Task::classes || (in_range(set.train, set.classes) && in_range(set.test, set.classes)));
   return set;
+}
+
+}  // namespace
+
+Dataset load_dataset(const DataOptions& options, const Observer& observer) {
+  return load_checked(options, observer, [&](const Scheme& scheme, Names names) {
+    return scheme.load(names, options, observer);
+  });
+}
+
+Dataset load_dataset_for(const KnownTable& known, const DataOptions& options, const Observer& observer) {
+  return load_checked(options, observer, [&](const Scheme& scheme, Names names) {
+    if (scheme.load != load_csv) return scheme.load(names, options, observer);
+    return load_csv_for(known, names, options, observer);
+  });
 }
 
 }  // namespace filigree::internal

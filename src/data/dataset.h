@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "filigree/columns.h"
 #include "filigree/options.h"
 #include "filigree/scaling.h"
 
@@ -40,11 +41,14 @@ struct Dataset {
   Index classes = 0;
   DataRows train, test;                         // the same features; test may hold no rows
   std::vector<std::string> target_names = {};   // of the classes, values or labels; empty: 0, 1, …
-  std::vector<std::string> feature_names = {};  // of the columns, where the file names them
+  std::vector<std::string> feature_names = {};  // of the features, where the file names its columns
   DataOrigin origin = {};
   bool test_drawn = false;  // the test rows were drawn from the same file as the training rows
   Task task = Task::classes;
-  Index targets = 0;  // values or labels of a row
+  Index targets = 0;                      // values or labels of a row
+  std::vector<InputColumn> columns = {};  // of a table that is more than numbers
+  std::vector<char> indicators = {};      // 1 for each feature that is 0 or 1 and not to be scaled; or empty
+  std::vector<std::string> target_columns = {};  // names of a table's columns of targets
 
   // How many outputs a network has for this data.
   Index outputs(Loss loss) const {
@@ -58,13 +62,31 @@ struct Dataset {
 // Reads, checks and splits what `options.source` names. Errors name file, line and numbers.
 Dataset load_dataset(const DataOptions& options, const Observer& observer);
 
+// What a network was trained on.
+struct KnownColumns {
+  std::vector<InputColumn> inputs;
+  bool named = false;                     // the inputs' columns had names
+  std::vector<std::string> targets = {};  // names of the targets' columns, as far as they are known
+  std::string file = {};                  // that has these columns; empty: a network was trained on them
+};
+struct KnownTable {
+  KnownColumns columns;
+  Task task = Task::classes;
+  std::vector<std::string> names = {};  // of the classes, values or labels
+};
+// A table as a network that was trained on another one reads it: the same columns, categories and classes.
+// Other sources are read as load_dataset() does.
+Dataset load_dataset_for(const KnownTable& known, const DataOptions& options, const Observer& observer);
+
 // The same source, with the names of its files from the root on: a run can then be resumed from anywhere.
 std::string absolute_source(const std::string& source);
 
-// From the given rows; sparse rows stay as they are.
+// From the given rows. Sparse rows stay as they are, but where `indicators` says which features are 0 or 1:
+// the others stand in every row, and are scaled.
 //   standard: mean 0 and variance 1, one mean and scale for all pixels (bytes), one per column (floats;
 //             scale 1 where a column is constant), computed in double
 //   unit: zeros stay zeros, the largest magnitude is 1 (bytes: 255 is), one scale per column
-InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows);
+InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows,
+                           std::span<const char> indicators = {});
 
 }  // namespace filigree::internal

@@ -30,8 +30,14 @@ void check_memory(std::string_view scheme, Index train_rows, std::size_t bytes_a
 // Images 0 … count-1 of the set `seed` of digits.h, 28×28.
 DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer);
 
-// Floats and sparse rows (text_sets.cpp).
+// Floats and sparse rows (table_sets.cpp).
 Dataset load_csv(Names files, const DataOptions& options, const Observer& observer);
 Dataset load_libsvm(Names files, const DataOptions& options, const Observer& observer);
+
+Dataset load_csv_for(const KnownTable& known, Names files, const DataOptions& options,
+                     const Observer& observer);
+
+// The names of columns that the options hold: a line with one of them is a header.
+std::vector<std::string> option_names(const DataOptions& options);
 
 }  // namespace filigree::internal

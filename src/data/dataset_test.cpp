@@ -293,13 +293,12 @@ TEST(CsvSets, FilesThatDoNotFitTogetherAreRefused) {
   };
   const std::string test = (directory / "test.csv").string();
   EXPECT_EQ(with("kind,x,y\n0,1,2\n\n2,1,2\n"), test + ":4: label 2, which no row of " + train + " has");
-  EXPECT_EQ(with("0,1\n"), test + ": 2 columns, but " + train + " has 3");
-  EXPECT_EQ(with("kind,y,x\n0,1,2\n"), test + ": column 2 is \"y\", but " + train + " has \"x\" there");
+  EXPECT_EQ(with("0,1\n"), test + ": rows of 1 values, but " + train + " has 2 inputs");
+  EXPECT_EQ(with("kind,y,z\n0,1,2\n"), test + ": no column is called \"x\", which " + train + " has");
+  EXPECT_EQ(with("y,kind,x\n2,0,1\n"), "") << "columns are found by name";
   EXPECT_EQ(with("0,1,2\n3,4\n"), test + ":2: 2 columns, but line 1 has 3");
   EXPECT_EQ(with(""), test + ": the file is empty");
   EXPECT_EQ(with("0,1,2\n3,1,2\n"), "");  // a header in one of them is fine
-  EXPECT_EQ(error_of([&] { load_dataset({.source = "csv:" + train, .label_column = ""}, {}); }),
-            train + ": no column is named as the label's");
 }
 
 TEST(CsvSets, OneClassOrTooManyAreRefused) {
@@ -310,11 +309,17 @@ TEST(CsvSets, OneClassOrTooManyAreRefused) {
   std::string text;
   for (int i = 0; i <= 65536; ++i) text += fmt::format("{},1\n", 2 * i);
   const std::string many = put_file(directory / "many.csv", text);
-  EXPECT_EQ(refusal("csv:" + many), many +
-                                        ":65537: label 131072 is one more than 65536 different ones: are "
-                                        "these numbers of classes?");
+  EXPECT_EQ(refusal("csv:" + many),
+            many +
+                ": column 1 holds 65537 different whole numbers in 65537 rows: do they count the rows? Then "
+                "another column is the label; or is the number to be learned? Then the task is values");
+  const auto as_classes = [](const std::string& file) {
+    return load_dataset({.source = "csv:" + file, .task = Task::classes}, {}).classes;
+  };
+  EXPECT_EQ(error_of([&] { as_classes(many); }),
+            many + ": column 1 holds more than 65536 different labels: are these classes?");
   const std::string most = put_file(directory / "most.csv", text.substr(0, text.size() - 9));
-  EXPECT_EQ(load("csv:" + most).classes, 65536);
+  EXPECT_EQ(as_classes(most), 65536);
 }
 
 TEST(CsvSets, AFileIsFoundByItsNameWithoutGz) {

@@ -2,6 +2,7 @@
 // What inputs are moved and multiplied by before the first layer.
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -71,19 +72,40 @@ InputScaling to_unit(const DataRows& data, std::span<const Index> rows) {
   return scaling;
 }
 
+// The features of sparse rows that stand in every row.
+DataRows without_indicators(const DataRows& data, std::span<const char> indicators) {
+  DataRows result;
+  result.rows = data.rows;
+  result.features = std::ranges::count(indicators, 0);
+  result.floats = Buffer<float>(static_cast<std::size_t>(result.rows) * result.features);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < data.value.size(); ++i)
+    if (indicators[data.column[i]] == 0) result.floats[at++] = data.value[i];
+  assert(at == result.floats.size());
+  return result;
+}
+
 }  // namespace
 
-InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows) {
-  if (rows.empty() || data.sparse()) return {};
-  switch (kind) {
-    case Scaling::none:
-      return {};
-    case Scaling::unit:
-      return to_unit(data, rows);
-    case Scaling::standard:
-      return data.bytes.empty() ? of_floats(data, rows) : of_bytes(data, rows);
+InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows,
+                           std::span<const char> indicators) {
+  if (rows.empty() || kind == Scaling::none || (data.sparse() && indicators.empty())) return {};
+  // Of sparse rows the features that are to be scaled, as dense ones.
+  const DataRows dense = data.sparse() ? without_indicators(data, indicators) : DataRows();
+  const DataRows& scaled = data.sparse() ? dense : data;
+  InputScaling scaling = kind == Scaling::unit  ? to_unit(scaled, rows)
+                         : scaled.bytes.empty() ? of_floats(scaled, rows)
+                                                : of_bytes(scaled, rows);
+  if (indicators.empty()) return scaling;
+  InputScaling all{std::vector<float>(indicators.size(), 0.0f), std::vector<float>(indicators.size(), 1.0f)};
+  for (std::size_t f = 0, at = 0; f < indicators.size(); ++f) {
+    const std::size_t from = data.sparse() ? at : f;
+    if (indicators[f] != 0) continue;
+    all.mean[f] = scaling.mean_of(from);
+    all.scale[f] = scaling.scale_of(from);
+    ++at;
   }
-  return {};
+  return all;
 }
 
 }  // namespace filigree::internal

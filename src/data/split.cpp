@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/parallel.h"
 #include "base/random.h"
 
 namespace filigree::internal {
@@ -18,10 +19,11 @@ constexpr std::uint64_t kSplitStream = 0x73706c6974;  // "split": far from the s
 template <typename T>
 Buffer<T> take_dense(const Buffer<T>& from, std::size_t features, std::span<const Index> rows) {
   Buffer<T> taken(from.empty() ? 0 : rows.size() * features);
-  T* out = taken.data();
-  for (std::size_t r = 0; r < rows.size() && !taken.empty(); ++r) {
-    out = std::copy_n(from.data() + rows[r] * features, features, out);
-  }
+  if (taken.empty()) return taken;
+  parallel_for(rows.size(), 1024, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r)
+      std::copy_n(from.data() + rows[r] * features, features, taken.data() + r * features);
+  });
   return taken;
 }
 

@@ -274,8 +274,12 @@ __global__ void __launch_bounds__(kThreads)
     load_sparse_kernel(DeviceRows data, const int* row, unsigned samples, float* x, std::size_t stride) {
   const unsigned b = blockIdx.x * kThreads + threadIdx.x;
   if (b >= samples) return;
-  for (long long e = data.row_begin[row[b]]; e < data.row_begin[row[b] + 1]; ++e)
-    x[static_cast<std::size_t>(data.column[e]) * stride + b] = data.value[e];
+  for (long long e = data.row_begin[row[b]]; e < data.row_begin[row[b] + 1]; ++e) {
+    const std::size_t feature = static_cast<std::size_t>(data.column[e]);
+    const float mean = data.mean == nullptr ? 0.0f : data.mean[feature * data.mean_step];
+    const float scale = data.scale == nullptr ? 1.0f : data.scale[feature * data.scale_step];
+    x[feature * stride + b] = (data.value[e] - mean) * scale;
+  }
 }
 
 // Blocks for `work` things of which a block does `each` at a time: no more than a device keeps busy.

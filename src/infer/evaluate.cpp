@@ -11,6 +11,7 @@
 #include "data/data.h"
 #include "infer/column_order.h"
 #include "infer/evaluate.h"
+#include "infer/known_table.h"
 #include "infer/metrics.h"
 #include "infer/outputs.h"
 #include "infer/rows_loader.h"
@@ -97,6 +98,24 @@ DataRows in_order(const DataRows& rows, std::span<const Index> order) {
   result.features = order.size();
   result.label = rows.label;
   result.target = rows.target;
+  if (rows.sparse()) {
+    std::vector<Index> place(rows.features, -1);
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    result.row_begin.push_back(0);
+    std::vector<std::pair<Index, float>> row;
+    for (Index r = 0; r < rows.rows; ++r) {
+      row.clear();
+      for (Offset e = rows.row_begin[r]; e < rows.row_begin[r + 1]; ++e)
+        if (const Index at = place[rows.column[e]]; at >= 0) row.emplace_back(at, rows.value[e]);
+      std::ranges::sort(row);
+      for (const auto& [column, value] : row) {
+        result.column.push_back(column);
+        result.value.push_back(value);
+      }
+      result.row_begin.push_back(result.column.size());
+    }
+    return result;
+  }
   result.floats = Buffer<float>(rows.rows * order.size());
   const std::size_t width = rows.features;
   for (std::size_t i = 0; i < result.floats.size(); ++i)
@@ -386,6 +405,12 @@ Overlap training_overlap(const Network& network, const Data& data) {
   if (trained.all_rows == 0 || given.all_rows == 0) return Overlap::unknown;
   if (trained.all_rows != given.all_rows) return Overlap::none;
   return trained.train_rows == given.train_rows ? Overlap::same_split : Overlap::same_rows;
+}
+
+Data load_data_for(const Network& network, const DataOptions& options, const Observer& observer) {
+  Data::Impl impl{load_dataset_for(known_table(network), options, observer), options};
+  impl.options.source = absolute_source(options.source);
+  return Data(std::make_shared<Data::Impl>(std::move(impl)));
 }
 
 Evaluation evaluate(const Network& network, const Data& data, const EvaluateOptions& options,

@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <functional>
 #include <stdexcept>
 
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/system.h"
+#include "data/dataset_sources.h"
+#include "data/table_encode.h"
 #include "filigree/plan.h"
-#include "infer/column_order.h"
+#include "infer/known_table.h"
 #include "infer/outputs.h"
 #include "io/atomic_file.h"
 #include "io/csv.h"
@@ -46,11 +48,51 @@ void set_shape(InputTable& table, const std::string& name, std::size_t rows, std
   table.columns = columns;
 }
 
-InputTable read_table(std::string_view start, Source source, const Observer& observer,
-                      const std::string& leave_out, std::uint64_t memory_limit) {
-  const std::string name = source.name();
+// Sparse rows as dense ones of `width` columns.
+InputTable dense_rows(const DataRows& rows, std::size_t width, const std::string& name,
+                      std::uint64_t memory_limit) {
+  InputTable table;
+  const std::uint64_t bytes = std::uint64_t{1} * rows.rows * width * sizeof(float);
+  if (bytes > memory_limit)
+    fail_for("memory_limit", "{}: {} rows of {} features take {} bytes, but the memory limit is {}", name,
+             rows.rows, width, bytes, memory_limit);
+  table.floats.assign(rows.rows * width, 0.0f);
+  for (std::size_t r = 0; r + 1 < rows.row_begin.size(); ++r)
+    for (Offset e = rows.row_begin[r]; e < rows.row_begin[r + 1]; ++e)
+      table.floats[r * width + rows.column[e]] = rows.value[e];
+  set_shape(table, name, rows.rows, table.floats.size());
+  return table;
+}
+
+InputTable read_csv_inputs(const Network& network, const std::function<Source()>& open,
+                           const InputOptions& options, std::uint64_t memory_limit,
+                           const Observer& observer) {
+  const KnownTable known = known_table(network);
+  DataOptions data;
+  data.label_column = options.leave_out;
+  ColumnRoles roles;
+  std::vector<std::string> names = option_names(data);
+  const CsvTable csv = read_csv(
+      open, options.table, names,
+      [&](const CsvHeader& header) {
+        roles = match_roles(header, known.columns, data, false);
+        return uses_of(header, roles, known.columns);
+      },
+      observer);
+  DataRows rows = encode_rows(csv, roles, known.columns.inputs);
+  if (rows.sparse()) return dense_rows(rows, rows.features, csv.header.file, memory_limit);
+  InputTable table;
+  table.floats.assign(rows.floats.begin(), rows.floats.end());
+  set_shape(table, csv.header.file, rows.rows, table.floats.size());
+  return table;
+}
+
+InputTable read_table(const Network& network, std::string_view start, const std::function<Source()>& open,
+                      const InputOptions& options, std::uint64_t memory_limit, const Observer& observer) {
   InputTable table;
   if (start.starts_with(kNpyStart) || start.starts_with(kZipStart)) {
+    Source source = open();
+    const std::string name = source.name();
     NpyArray array = start.starts_with(kZipStart) ? read_npz(std::move(source)) : read_npy(std::move(source));
     if (array.shape.size() < 2)
       fail("{}: {} dimensions, but rows and columns are needed", name, array.shape.size());
@@ -58,43 +100,32 @@ InputTable read_table(std::string_view start, Source source, const Observer& obs
     table.floats = std::move(array.floats);
     set_shape(table, name, array.shape[0], table.bytes.size() + table.floats.size());
   } else if (start.starts_with(kIdxStart)) {
+    Source source = open();
+    const std::string name = source.name();
     IdxArray array = read_idx(std::move(source));
     if (array.dims.size() < 2) fail("{}: one dimension, but rows and columns are needed", name);
     table.bytes = std::move(array.data);
     set_shape(table, name, array.dims[0], table.bytes.size());
   } else if (looks_like_libsvm(start)) {
-    const LibsvmTable sparse = read_libsvm(std::move(source), observer);
-    const std::size_t width = sparse.features;
-    const auto bytes = sparse.labels.rows() * width * sizeof(float);
-    if (bytes > memory_limit)
-      fail_for("memory_limit", "{}: {} rows of {} features take {} bytes, but the memory limit is {}", name,
-               sparse.labels.rows(), width, bytes, memory_limit);
-    table.floats.assign(sparse.labels.rows() * width, 0.0f);
-    for (std::size_t r = 0; r + 1 < sparse.row_begin.size(); ++r)
-      for (Offset e = sparse.row_begin[r]; e < sparse.row_begin[r + 1]; ++e)
-        table.floats[r * width + sparse.column[e]] = sparse.value[e];
-    table.zeros_follow = true;
-    set_shape(table, name, sparse.labels.rows(), table.floats.size());
+    Source source = open();
+    const std::string name = source.name();
+    LibsvmTable sparse = read_libsvm(std::move(source), observer);
+    DataRows rows;
+    rows.rows = sparse.line.size();
+    rows.row_begin = std::move(sparse.row_begin);
+    rows.column = std::move(sparse.column);
+    rows.value = std::move(sparse.value);
+    // Columns beyond a sparse file's last are zero.
+    table = dense_rows(rows, std::max(sparse.features, network.inputs()), name, memory_limit);
   } else {
-    CsvTable csv = read_csv(std::move(source), leave_out, observer);
-    table.floats = std::move(csv.value);
-    table.names = std::move(csv.feature_names);
-    set_shape(table, name, csv.labels.value.size(), table.floats.size());
+    table = read_csv_inputs(network, open, options, memory_limit, observer);
   }
   return table;
 }
 
-// The given columns of a table, in the given order; -1: zeros.
-InputTable with_columns(const InputTable& table, std::span<const Index> order) {
-  InputTable result;
-  result.rows = table.rows;
-  result.columns = order.size();
-  const std::size_t width = table.columns;
-  result.floats.resize(table.rows * order.size());
-  for (Index r = 0; r < table.rows; ++r)
-    for (std::size_t c = 0; c < order.size(); ++c)
-      if (order[c] >= 0) result.floats[r * order.size() + c] = table.floats[r * width + order[c]];
-  return result;
+void check_columns(const Network& network, const InputTable& inputs, const std::string& name) {
+  if (inputs.columns != network.inputs())
+    fail("{}: rows of {} values, but the network has {} inputs", name, inputs.columns, network.inputs());
 }
 
 bool ends_with(const std::filesystem::path& path, std::string_view ending) {
@@ -167,41 +198,25 @@ void write_csv(const std::filesystem::path& path, const Predictions& predictions
 
 }  // namespace
 
-InputTable read_inputs(const std::filesystem::path& path, const InputOptions& options,
+InputTable read_inputs(const Network& network, const std::filesystem::path& path, const InputOptions& options,
                        const Observer& observer) {
-  const std::string& leave_out = options.leave_out;
   const std::uint64_t memory_limit = memory_limit_or_usual(options.memory_limit);
   const std::filesystem::path found = path == "-" ? "/dev/stdin" : find_file(path).value_or(path);
+  const std::string name = path == "-" ? "standard input" : path.string();
   std::vector<char> start(kLooked);
   const auto begin_of = [&start](Source source) {
     const std::size_t got = source.read(std::as_writable_bytes(std::span(start)));
     return std::string_view(start.data(), got);
   };
-  if (std::filesystem::is_regular_file(found) && path != "-")
-    return read_table(begin_of(Source(found, memory_limit)), Source(found, memory_limit), observer, leave_out,
-                      memory_limit);
-  // A pipe can be read only once.
-  Source source(found, memory_limit);
-  const ByteString contents = read_all(source);
-  const std::string name = path == "-" ? "standard input" : path.string();
-  const auto again = [&] { return Source(contents.view(), name, memory_limit); };
-  return read_table(begin_of(again()), again(), observer, leave_out, memory_limit);
-}
-
-InputTable matched_inputs(const Network& network, InputTable inputs, const std::string& name) {
-  std::vector<Index> order = column_order(network.facts().input_names, inputs.names, name);
-  if (order.empty() && inputs.zeros_follow && inputs.columns < network.inputs()) {
-    order.assign(network.inputs(), -1);
-    std::iota(order.begin(), order.begin() + inputs.columns, 0);
+  ByteString contents;  // of a pipe, which can be read only once
+  std::function<Source()> open = [&] { return Source(found, memory_limit); };
+  if (!std::filesystem::is_regular_file(found) || path == "-") {
+    Source source(found, memory_limit);
+    contents = read_all(source);
+    open = [&] { return Source(contents.view(), name, memory_limit); };
   }
-  if (!order.empty()) inputs = with_columns(inputs, order);
-  if (inputs.columns == network.inputs() + 1)
-    fail_for("label_column",
-             "{}: rows of {} values, but the network has {} inputs: is one of them the label, which is to be "
-             "left out?",
-             name, inputs.columns, network.inputs());
-  if (inputs.columns != network.inputs())
-    fail("{}: rows of {} values, but the network has {} inputs", name, inputs.columns, network.inputs());
+  InputTable inputs = read_table(network, begin_of(open()), open, options, memory_limit, observer);
+  check_columns(network, inputs, name);
   return inputs;
 }
 

@@ -30,12 +30,18 @@ InputTable floats_of(Index columns, std::vector<float> values) {
   return {rows, columns, {}, std::move(values)};
 }
 
+// A network that takes rows of so many values.
+Network taking(Index inputs, std::vector<std::string> names = {}) {
+  return make_network({{inputs, 1, {0, 1}, {0}, {1}, {0}, Activation::identity}},
+                      {.input_names = std::move(names)});
+}
+
 TEST(ReadInputs, TellsTheFormatsApartByWhatTheyHold) {
   const TestDirectory dir;
   write_idx(dir / "i", {{2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}});
   write_idx(dir / "packed.gz", {{2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}});
   for (const char* name : {"i", "packed.gz", "packed"}) {
-    const InputTable table = read_inputs(dir / name);
+    const InputTable table = read_inputs(taking(4), dir / name);
     EXPECT_EQ(table.rows, 2);
     EXPECT_EQ(table.columns, 4);
     EXPECT_EQ(table.bytes, (std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6, 7, 8}));
@@ -43,15 +49,15 @@ TEST(ReadInputs, TellsTheFormatsApartByWhatTheyHold) {
   }
   const std::vector<float> values{1, 2, 3, 4, 5, 6};
   write_npy(dir / "n", values, 3);
-  EXPECT_EQ(read_inputs(dir / "n").columns, 3);
-  EXPECT_EQ(read_inputs(dir / "n").floats, values);
+  EXPECT_EQ(read_inputs(taking(3), dir / "n").columns, 3);
+  EXPECT_EQ(read_inputs(taking(3), dir / "n").floats, values);
   put_file(dir / "c", "1,2,3\n4,5,6\n");
-  EXPECT_EQ(read_inputs(dir / "c").rows, 2);
-  EXPECT_EQ(read_inputs(dir / "c").floats, values);
+  EXPECT_EQ(read_inputs(taking(3), dir / "c").rows, 2);
+  EXPECT_EQ(read_inputs(taking(3), dir / "c").floats, values);
   put_file(dir / "header", "a,b,c\r\n1,2,3\r\n4,5,6");
-  EXPECT_EQ(read_inputs(dir / "header").floats, values);
+  EXPECT_EQ(read_inputs(taking(3), dir / "header").floats, values);
   put_file(dir / "column", "7\n8\n");
-  EXPECT_EQ(read_inputs(dir / "column").columns, 1);
+  EXPECT_EQ(read_inputs(taking(1), dir / "column").columns, 1);
 }
 
 TEST(ReadInputs, ReadsAPipeOnce) {
@@ -61,7 +67,7 @@ TEST(ReadInputs, ReadsAPipeOnce) {
   std::string text;
   for (int r = 0; r < 30000; ++r) text += "1,2,3\n";  // more than a pipe or the first step holds
   std::thread writer([&] { std::ofstream(pipe) << text; });
-  const InputTable table = read_inputs(pipe);
+  const InputTable table = read_inputs(taking(3), pipe);
   writer.join();
   EXPECT_EQ(table.rows, 30000);
   EXPECT_EQ(table.columns, 3);
@@ -69,7 +75,9 @@ TEST(ReadInputs, ReadsAPipeOnce) {
 
 TEST(ReadInputs, RefusesWhatIsNoTable) {
   const TestDirectory dir;
-  const auto refusal = [&](const char* name) { return error_of([&] { (void)read_inputs(dir / name); }); };
+  const auto refusal = [&](const char* name) {
+    return error_of([&] { (void)read_inputs(taking(2), dir / name); });
+  };
   EXPECT_NE(refusal("none").find("none"), std::string::npos);
   write_idx(dir / "labels", {{3}, {1, 2, 3}});
   EXPECT_EQ(refusal("labels"),
@@ -110,19 +118,41 @@ TEST(Predict, RefusesOutputsThatAreNotFiniteUnlessAsked) {
   EXPECT_TRUE(std::isinf(predict(plan, inputs, {.any_value = true}).values[0]));
 }
 
-TEST(MatchedInputs, FindsColumnsByNameAndFillsSparseRows) {
-  const Network named =
-      make_network({{2, 1, {0, 2}, {0, 1}, {1, 10}, {0}, Activation::identity}}, {.input_names = {"a", "b"}});
-  const InputTable swapped{1, 3, {}, {5, 7, 9}, {"b", "id", "a"}};
-  EXPECT_EQ(matched_inputs(named, swapped, "f").floats, (std::vector<float>{9, 5}));
-  const InputTable lacking{1, 2, {}, {5, 7}, {"b", "c"}};
-  EXPECT_THAT(error_of([&] { (void)matched_inputs(named, lacking, "f"); }),
-              testing::HasSubstr("no column is called \"a\""));
-  const InputTable sparse{1, 1, {}, {4}, {}, true};
-  EXPECT_EQ(matched_inputs(named, sparse, "f").floats, (std::vector<float>{4, 0}));
-  const InputTable narrow{1, 1, {}, {4}};
-  EXPECT_THAT(error_of([&] { (void)matched_inputs(named, narrow, "f"); }),
-              testing::HasSubstr("rows of 1 values"));
+TEST(ReadInputs, FindsColumnsByNameAndFillsSparseRows) {
+  const TestDirectory dir;
+  const Network named = taking(2, {"a", "b"});
+  const auto read = [&](const char* text) { return read_inputs(named, put_file(dir / "f", text)).floats; };
+  EXPECT_EQ(read("b,id,a\n5,7,9\n"), (std::vector<float>{9, 5}));
+  EXPECT_EQ(read("b,id,a\n5,some words,9\n"), (std::vector<float>{9, 5})) << "others are not looked at";
+  EXPECT_EQ(read("1,2\n"), (std::vector<float>{1, 2})) << "without names, as they stand";
+  EXPECT_EQ(read("1 1:4\n"), (std::vector<float>{4, 0})) << "columns after a sparse file's last are zero";
+  EXPECT_THAT(error_of([&] { read("b,c\n5,7\n"); }),
+              testing::HasSubstr("no column is called \"a\", which the network was trained on"));
+  EXPECT_THAT(error_of([&] { read("4\n"); }), testing::HasSubstr("rows of 1 values, but the network has 2"));
+  EXPECT_THAT(error_of([&] { read("1,2,3\n"); }), testing::HasSubstr("is one of them the label"));
+  EXPECT_THAT(error_of([&] { read("a,b\n1,\n"); }),
+              testing::HasSubstr("f:2: column 2 (\"b\") is missing, but in training it never was"));
+  EXPECT_EQ(read_inputs(named, put_file(dir / "g", "7,1,2\n"), {.leave_out = "1"}).floats,
+            (std::vector<float>{1, 2}));
+}
+
+TEST(ReadInputs, MakesInputsOfWordsAndGapsAsTheNetworkKnowsThem) {
+  const TestDirectory dir;
+  InputColumn age, colour;
+  age.name = "age", age.fill = 40, age.marks_missing = true;
+  colour.name = "colour", colour.text = true, colour.categories = {"blue", "red"};
+  const Network network =
+      make_network({{5, 1, {0, 1}, {0}, {1}, {0}, Activation::identity}},
+                   {.input_names = {"age", "age is missing", "colour=blue", "colour=red", "colour=(other)"},
+                    .columns = {age, colour}});
+  const InputTable table =
+      read_inputs(network, put_file(dir / "f", "colour;age\nred;30\ngreen;\n;50\nblue;NA\n"));
+  EXPECT_EQ(table.floats, (std::vector<float>{30, 0, 0, 1, 0,  //
+                                              40, 1, 0, 0, 1,  // a colour that training never saw, no age
+                                              50, 0, 0, 0, 1,  //
+                                              40, 1, 1, 0, 0}));
+  save(network, dir / "m.safetensors");
+  EXPECT_EQ(load(dir / "m.safetensors").facts(), network.facts());
 }
 
 TEST(Predict, TakesBytesAsItTakesFloats) {
@@ -178,7 +208,7 @@ TEST(WritePredictions, WritesManyRowsWhole) {
   write_predictions(dir / "p.csv", predictions);
   const std::string text = file_content(dir / "p.csv");
   EXPECT_EQ(text.size(), 12 + kRows * 10);
-  const InputTable back = read_inputs(dir / "p.csv");
+  const InputTable back = read_inputs(taking(3), dir / "p.csv", {.leave_out = ""});
   EXPECT_EQ(back.rows, static_cast<Index>(kRows));
   EXPECT_EQ(back.floats[3 * kRows - 1], 0.1f);
 }

@@ -37,24 +37,12 @@ std::optional<double> parse_double(std::string_view text) {
 
 }  // namespace
 
-void RowLabels::add(Index row_label, Offset row_line, const std::string& file) {
-  if (value.size() == std::numeric_limits<Index>::max()) {
-    fail("{}:{}: more than {} rows", file, row_line, value.size());
-  }
-  value.push_back(row_label);
-  line.push_back(row_line);
-}
-
-std::optional<Index> whole_number(double value) {
-  // The negation refuses nan as well.
-  if (!(std::abs(value) <= std::numeric_limits<Index>::max()) || value != std::floor(value)) {
-    return std::nullopt;
-  }
-  return static_cast<Index>(value);
-}
-
 std::optional<Index> whole_number_of(std::string_view text) {
-  return whole_number(parse_double(text).value_or(0.5));
+  const double value = parse_double(text).value_or(0.5);
+  // The negation refuses nan as well.
+  if (!(std::abs(value) <= std::numeric_limits<Index>::max()) || value != std::floor(value))
+    return std::nullopt;
+  return static_cast<Index>(value);
 }
 
 bool is_number(std::string_view text) {
@@ -79,13 +67,12 @@ float parse_feature(std::string_view text, const NumberPlace& place) {
   return value;
 }
 
-Index parse_label(std::string_view text, const NumberPlace& place) {
-  const auto label = whole_number_of(text);
-  if (!label) {
-    fail("{}:{}: label {}{} is not a whole number of at most {}", place.file, place.line, in_quotes(text),
-         where(place), std::numeric_limits<Index>::max());
-  }
-  return *label;
+double parse_target(std::string_view text, const NumberPlace& place) {
+  const std::optional<double> value = parse_double(text);
+  if (!value || !std::isfinite(static_cast<float>(*value)))
+    fail("{}:{}: label {}{} is not a number that a float can hold", place.file, place.line, in_quotes(text),
+         where(place));
+  return *value;
 }
 
 WatchedBlocks::WatchedBlocks(Source& source, const Observer& observer)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What text files of labelled rows share: labels with their lines, numbers with their places, progress.
+// What text files of rows share: numbers with their places, progress.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,6 @@
 
 namespace filigree::internal {
 
-// One label a row as the file states it, any whole number, and the line it stands on, counted from 1.
-struct RowLabels {
-  std::vector<Index> value;
-  std::vector<Offset> line;
-
-  Index rows() const { return value.size(); }
-  // Refuses more rows than an Index can count.
-  void add(Index row_label, Offset row_line, const std::string& file);
-};
-
 // "file:line: … in unit number"
 struct NumberPlace {
   const std::string& file;
@@ -32,7 +22,6 @@ struct NumberPlace {
 };
 
 // Whole and within Index.
-std::optional<Index> whole_number(double value);
 
 std::optional<Index> whole_number_of(std::string_view text);
 
@@ -41,7 +30,7 @@ bool is_number(std::string_view text);
 
 // The careful parsers: they take +1 and values too small for a float, and throw about everything else.
 float parse_feature(std::string_view text, const NumberPlace& place);
-Index parse_label(std::string_view text, const NumberPlace& place);
+double parse_target(std::string_view text, const NumberPlace& place);
 
 // Blocks of whole lines, as LineBlocks; the observer is asked and told about each.
 class WatchedBlocks {

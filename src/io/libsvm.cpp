@@ -53,14 +53,14 @@ SparseEntry parse_entry(std::string_view word, const std::string& name, Offset l
   return entry;
 }
 
-Index row_label(std::string_view word, const std::string& name, Offset line) {
+double row_label(std::string_view word, const std::string& name, Offset line) {
   if (word.find(':') != std::string_view::npos) {
     fail("{}:{}: begins with {} where the label is due", name, line, in_quotes(word));
   }
   if (word.find(',') != std::string_view::npos) {
     fail("{}:{}: labels {}, but a row has one label here", name, line, in_quotes(word));
   }
-  return parse_label(word, {name, line});
+  return parse_target(word, {name, line});
 }
 
 }  // namespace
@@ -77,7 +77,10 @@ LibsvmTable read_libsvm(Source source, const Observer& observer) {
       text = text.substr(0, text.find('#'));
       std::string_view word = next_word(text);
       if (word.empty()) continue;
-      table.labels.add(row_label(word, source.name(), line), line, source.name());
+      if (table.line.size() == std::numeric_limits<Index>::max())
+        fail("{}:{}: more than {} rows", source.name(), line, table.line.size());
+      table.target.add_number(row_label(word, source.name(), line));
+      table.line.push_back(line);
       Index last = 0;
       for (word = next_word(text); !word.empty(); word = next_word(text)) {
         SparseEntry entry;
@@ -97,7 +100,7 @@ LibsvmTable read_libsvm(Source source, const Observer& observer) {
       table.row_begin.push_back(table.column.size());
     }
   }
-  if (table.labels.value.empty()) fail_empty(source.name());
+  if (table.line.empty()) fail_empty(source.name());
   return table;
 }
 

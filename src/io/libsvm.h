@@ -4,13 +4,14 @@
 
 #include <vector>
 
-#include "io/labelled_rows.h"
+#include "io/csv.h"
 
 namespace filigree::internal {
 
 struct LibsvmTable {
-  Index features = 0;  // the largest feature's number
-  RowLabels labels;
+  Index features = 0;                   // the largest feature's number
+  TargetCells target;                   // a number a row
+  std::vector<Offset> line;             // of each row
   std::vector<Offset> row_begin = {0};  // rows + 1
   std::vector<Index> column;            // counted from 0, strictly increasing within a row
   std::vector<float> value;

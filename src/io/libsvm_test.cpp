@@ -12,7 +12,7 @@
 namespace filigree::internal {
 namespace {
 
-using Labels = std::vector<Index>;
+using Labels = std::vector<float>;
 
 LibsvmTable table_of(std::string_view text) {
   return read_libsvm(in_memory(text), {});
@@ -25,8 +25,8 @@ std::string refusal(std::string_view text) {
 TEST(Libsvm, RowsStaySparseAndFeaturesCountFromOne) {
   const LibsvmTable table = table_of("+1 1:0.5 7:-2\n-1 3:1e3\n2\n");
   EXPECT_EQ(table.features, 7);
-  EXPECT_EQ(table.labels.value, (Labels{1, -1, 2}));
-  EXPECT_EQ(table.labels.line, (std::vector<Offset>{1, 2, 3}));
+  EXPECT_EQ(table.target.number, (Labels{1, -1, 2}));
+  EXPECT_EQ(table.line, (std::vector<Offset>{1, 2, 3}));
   EXPECT_EQ(table.row_begin, (std::vector<Offset>{0, 2, 3, 3}));
   EXPECT_EQ(table.column, (std::vector<Index>{0, 6, 2}));
   EXPECT_EQ(table.value, (std::vector<float>{0.5F, -2, 1000}));
@@ -41,7 +41,7 @@ TEST(Libsvm, AcceptsEveryHarmlessForm) {
            "1.000e+00 001:+0.5 7:-2.0\n-0 3:1E3\n",  // the same numbers in other words
        }) {
     const LibsvmTable table = table_of(text);
-    EXPECT_EQ(table.labels.value, (Labels{1, 0})) << text;
+    EXPECT_EQ(table.target.number, (Labels{1, 0})) << text;
     EXPECT_EQ(table.row_begin, (std::vector<Offset>{0, 2, 3})) << text;
     EXPECT_EQ(table.column, (std::vector<Index>{0, 6, 2})) << text;
     EXPECT_EQ(table.value, (std::vector<float>{0.5F, -2, 1000})) << text;
@@ -49,7 +49,7 @@ TEST(Libsvm, AcceptsEveryHarmlessForm) {
 }
 
 TEST(Libsvm, SkipsBlankLinesAndCommentsAndStillCountsThem) {
-  EXPECT_EQ(table_of("# made by hand\n\n1 1:1\n  # 2\n\t\n0 1:1\n").labels.line, (std::vector<Offset>{3, 6}));
+  EXPECT_EQ(table_of("# made by hand\n\n1 1:1\n  # 2\n\t\n0 1:1\n").line, (std::vector<Offset>{3, 6}));
 }
 
 TEST(Libsvm, SaysWhichFeatureIsWrongWhere) {
@@ -79,8 +79,10 @@ TEST(Libsvm, SaysWhichValueIsWrongWhere) {
 TEST(Libsvm, SaysWhichLabelIsWrongWhere) {
   EXPECT_EQ(refusal("1 1:1\n1,2 1:1\n"), "file:2: labels \"1,2\", but a row has one label here");
   EXPECT_EQ(refusal(" 1:1 2:1\n"), "file:1: begins with \"1:1\" where the label is due");
-  EXPECT_EQ(refusal("0.5 1:1\n"), "file:1: label \"0.5\" is not a whole number of at most 2147483647");
-  EXPECT_EQ(refusal("good 1:1\n"), "file:1: label \"good\" is not a whole number of at most 2147483647");
+  EXPECT_EQ(refusal("good 1:1\n"), "file:1: label \"good\" is not a number that a float can hold");
+  EXPECT_EQ(refusal("1e39 1:1\n"), "file:1: label \"1e39\" is not a number that a float can hold");
+  EXPECT_EQ(refusal("nan 1:1\n"), "file:1: label \"nan\" is not a number that a float can hold");
+  EXPECT_EQ(table_of("0.5 1:1\n").target.number, Labels{0.5F});
 }
 
 TEST(Libsvm, TakesRowsOfManyFeaturesWhereverABlockEnds) {
@@ -91,7 +93,7 @@ TEST(Libsvm, TakesRowsOfManyFeaturesWhereverABlockEnds) {
   const LibsvmTable table = table_of(text);
   EXPECT_EQ(table.row_begin, (std::vector<Offset>{0, 1, 1 + kMany, 2 + kMany}));
   EXPECT_EQ(table.features, kMany);
-  EXPECT_EQ(table.labels.line, (std::vector<Offset>{1, 2, 3}));
+  EXPECT_EQ(table.line, (std::vector<Offset>{1, 2, 3}));
   EXPECT_EQ(refusal("1 1:1\n" + std::string((std::size_t{64} << 20) + 1, '7')),
             "file:2: a line of more than 67108864 bytes: this is no text file of numbers");
 }
@@ -129,7 +131,7 @@ TEST(Libsvm, AnyRowsComeBackAsTheyWereWritten) {
       text += *rc::gen::element("\n", "\r\n", " # note\n", "\n\n");
     }
     const LibsvmTable table = table_of(text);
-    RC_ASSERT(table.labels.value == labels);
+    RC_ASSERT(table.target.number == labels);
     RC_ASSERT(table.row_begin == matrix.row_begin);
     RC_ASSERT(table.column == matrix.column);
     RC_ASSERT(table.value == matrix.value);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <list>
 #include <set>
 #include <utility>
@@ -185,16 +186,20 @@ std::uint64_t read_hash(const TensorFile& file, const std::string& key) {
   return hash;
 }
 
-std::vector<std::string> read_names(const TensorFile& file, const std::string& key) {
-  std::vector<std::string> result;
-  if (!file.metadata().contains(key)) return result;
-  const JsonValue names = parse_json(file.metadata(key), file.name() + ": metadata " + key, 1);
+std::vector<std::string> texts_of(const JsonValue& list, const std::string& place) {
   const bool texts =
-      names.is(JsonValue::Kind::array) &&
-      std::ranges::all_of(names.items, [](const JsonValue& name) { return name.is(JsonValue::Kind::text); });
-  if (!texts) fail("{}: metadata {} is not a list of texts", file.name(), key);
-  for (const JsonValue& name : names.items) result.push_back(name.text);
+      list.is(JsonValue::Kind::array) &&
+      std::ranges::all_of(list.items, [](const JsonValue& item) { return item.is(JsonValue::Kind::text); });
+  if (!texts) fail("{} is not a list of texts", place);
+  std::vector<std::string> result;
+  for (const JsonValue& item : list.items) result.push_back(item.text);
   return result;
+}
+
+std::vector<std::string> read_names(const TensorFile& file, const std::string& key) {
+  if (!file.metadata().contains(key)) return {};
+  const std::string place = file.name() + ": metadata " + key;
+  return texts_of(parse_json(file.metadata(key), place, 1), place);
 }
 
 // Files of before output.names have the numbers of the classes as a tensor.
@@ -212,9 +217,62 @@ std::vector<std::string> read_output_names(const TensorFile& file) {
   return names;
 }
 
+// A column as JSON: {"name":"age","fill":38.5,"marks_missing":true} or
+// {"name":"colour","categories":["blue"]}.
+InputColumn read_column(const JsonValue& value, const std::string& place) {
+  const auto wrong = [&](const char* what) { fail("{}: {} of a column is wrong or missing", place, what); };
+  InputColumn column;
+  if (!value.is(JsonValue::Kind::object)) fail("{} is not a list of columns", place);
+  for (const auto& [key, part] : value.members) {
+    if (key == "name") {
+      if (!part.is(JsonValue::Kind::text)) wrong("name");
+      column.name = part.text;
+    } else if (key == "fill") {
+      if (!part.is_number() || !std::isfinite(static_cast<float>(part.number))) wrong("fill");
+      column.fill = static_cast<float>(part.number);
+    } else if (key == "marks_missing") {
+      if (!part.is(JsonValue::Kind::boolean)) wrong("marks_missing");
+      column.marks_missing = part.boolean;
+    } else if (key == "categories") {
+      column.text = true;
+      column.categories = texts_of(part, place);
+      if (std::ranges::adjacent_find(column.categories, std::greater_equal()) != column.categories.end())
+        fail("{}: the categories of {} do not ascend", place, in_quotes(column.name));
+    } else {
+      fail("{}: {} says nothing of a column", place, in_quotes(key));
+    }
+  }
+  if (column.text && (column.marks_missing || !std::isnan(column.fill)))
+    fail("{}: {} is text and numbers at once", place, in_quotes(column.name));
+  return column;
+}
+
+std::vector<InputColumn> read_columns(const TensorFile& file) {
+  constexpr const char* kKey = "input.columns";
+  std::vector<InputColumn> columns;
+  if (!file.metadata().contains(kKey)) return columns;
+  const std::string place = fmt::format("{}: metadata {}", file.name(), kKey);
+  const JsonValue list = parse_json(file.metadata(kKey), place, 3);
+  if (!list.is(JsonValue::Kind::array)) fail("{} is not a list", place);
+  for (const JsonValue& each : list.items) columns.push_back(read_column(each, place));
+  return columns;
+}
+
 std::string names_text(const std::vector<std::string>& names) {
   std::string text = "[";
   for (const std::string& name : names) text += (text.size() > 1 ? "," : "") + json_text(name, true);
+  return text + "]";
+}
+
+std::string columns_text(const std::vector<InputColumn>& columns) {
+  std::string text = "[";
+  for (const InputColumn& each : columns) {
+    text += fmt::format("{}{{\"name\":{}", text.size() > 1 ? "," : "", json_text(each.name, true));
+    if (!std::isnan(each.fill)) text += fmt::format(",\"fill\":{}", each.fill);
+    if (each.marks_missing) text += ",\"marks_missing\":true";
+    if (each.text) text += fmt::format(",\"categories\":{}", names_text(each.categories));
+    text += "}";
+  }
   return text + "]";
 }
 
@@ -330,6 +388,8 @@ Network read_model(Source source) {
   parts.ports = read_ports(file);
   parts.facts = {{read_floats(file, "input.mean"), read_floats(file, "input.scale")},
                  read_names(file, "input.names"),
+                 read_columns(file),
+                 read_names(file, "target.columns"),
                  read_loss(file),
                  read_output_names(file)};
   parts.origin = {read_hash(file, "data.all_rows"), read_hash(file, "data.train_rows")};
@@ -367,6 +427,8 @@ void write_model(Target target, const Network::Parts& parts, std::span<const Lay
   if (facts.loss) metadata["loss"] = word(*facts.loss);
   if (!facts.output_names.empty()) metadata["output.names"] = names_text(facts.output_names);
   if (!facts.input_names.empty()) metadata["input.names"] = names_text(facts.input_names);
+  if (!facts.columns.empty()) metadata["input.columns"] = columns_text(facts.columns);
+  if (!facts.target_columns.empty()) metadata["target.columns"] = names_text(facts.target_columns);
   const DataOrigin& origin = parts.origin;
   if (origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", origin.all_rows);
   if (origin.train_rows != 0) metadata["data.train_rows"] = fmt::format("{:016x}", origin.train_rows);

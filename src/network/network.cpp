@@ -68,6 +68,11 @@ Network::Parts checked(Network::Parts parts) {
   const std::size_t names = parts.facts.input_names.size();
   if (names > 0 && names != static_cast<std::size_t>(parts.inputs()))
     fail("{}: {} names for {} inputs", name, names, parts.inputs());
+  Offset inputs = 0;
+  for (const InputColumn& each : parts.facts.columns) inputs += each.inputs();
+  if (!parts.facts.columns.empty() && inputs != parts.inputs())
+    fail("{}: {} columns that make {} inputs, but the network has {}", name, parts.facts.columns.size(),
+         inputs, parts.inputs());
   return parts;
 }
 

@@ -18,6 +18,7 @@ namespace filigree::internal {
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "base/error.h"
@@ -184,24 +185,112 @@ void read_value(const Place& place, std::vector<T>& list) {
     place.refuse("{}", fault);
 }
 
+bool flag_at(const Place& place) {
+  if (!place.node.is_boolean()) place.mismatch("true or false");
+  return **place.node.as_boolean();
+}
+
+// Names, or the number of one column.
+std::string columns_at(const Place& place) {
+  return place.node.is_integer() ? fmt::format("{}", **place.node.as_integer()) : text_at(place);
+}
+
+template <typename T>
+T word_at(const Place& place) {
+  const std::optional<T> value = place.node.is_string() ? from_word<T>(text_at(place)) : std::nullopt;
+  if (!value) place.mismatch(one_of(Words<T>::kWords));
+  return *value;
+}
+
+std::string toml_text(std::string_view text);
+std::string toml_number(double value);
+std::string toml_number(std::uint64_t value);
+
+// A key of [data]: how it is read, and its value as TOML; nothing where it need not be written.
+struct DataKey {
+  std::string_view name;
+  void (*read)(const Place& place, DataOptions& data);
+  std::optional<std::string> (*write)(const DataOptions& data);
+};
+
+std::optional<std::string> unless(bool usual, std::string text) {
+  return usual ? std::nullopt : std::optional(std::move(text));
+}
+
+constexpr DataKey kDataKeys[] = {
+    {"source", [](const Place& at, DataOptions& d) { d.source = text_at(at); },
+     [](const DataOptions& d) { return std::optional(toml_text(d.source)); }},
+    {"label-column", [](const Place& at, DataOptions& d) { d.label_column = columns_at(at); },
+     [](const DataOptions& d) { return std::optional(toml_text(d.label_column)); }},
+    {"test-share",
+     [](const Place& at, DataOptions& d) {
+       d.test_share = number_at(at, "a number from 0 to below 1");
+       if (!(d.test_share >= 0 && d.test_share < 1)) at.mismatch("from 0 to below 1");
+     },
+     [](const DataOptions& d) { return std::optional(toml_number(d.test_share)); }},
+    {"seed", [](const Place& at, DataOptions& d) { d.seed = seed_at(at); },
+     [](const DataOptions& d) { return std::optional(toml_number(d.seed)); }},
+    {"task", [](const Place& at, DataOptions& d) { d.task = word_at<Task>(at); },
+     [](const DataOptions& d) { return unless(!d.task, d.task ? toml_text(word(*d.task)) : ""); }},
+    {"weight-column", [](const Place& at, DataOptions& d) { d.table.weight_column = columns_at(at); },
+     [](const DataOptions& d) {
+       return unless(d.table.weight_column.empty(), toml_text(d.table.weight_column));
+     }},
+    {"drop-columns", [](const Place& at, DataOptions& d) { d.table.drop_columns = columns_at(at); },
+     [](const DataOptions& d) {
+       return unless(d.table.drop_columns.empty(), toml_text(d.table.drop_columns));
+     }},
+    {"text-columns", [](const Place& at, DataOptions& d) { d.table.text_columns = columns_at(at); },
+     [](const DataOptions& d) {
+       return unless(d.table.text_columns.empty(), toml_text(d.table.text_columns));
+     }},
+    {"missing", [](const Place& at, DataOptions& d) { d.table.missing = word_at<Missing>(at); },
+     [](const DataOptions& d) {
+       return unless(d.table.missing == Missing::mean, toml_text(word(d.table.missing)));
+     }},
+    {"missing-value",
+     [](const Place& at, DataOptions& d) { d.table.missing_value = number_at(at, "a number"); },
+     [](const DataOptions& d) {
+       return unless(d.table.missing_value == 0, toml_number(d.table.missing_value));
+     }},
+    {"mark-missing", [](const Place& at, DataOptions& d) { d.table.mark_missing = flag_at(at); },
+     [](const DataOptions& d) { return unless(!d.table.mark_missing, "true"); }},
+    {"rare",
+     [](const Place& at, DataOptions& d) {
+       const double rare = number_at(at, "a whole number from 0");
+       if (!(rare >= 0 && rare < 1e9 && rare == std::floor(rare))) at.mismatch("a whole number from 0");
+       d.table.rare = static_cast<Index>(rare);
+     },
+     [](const DataOptions& d) { return unless(d.table.rare == 0, fmt::format("{}", d.table.rare)); }},
+    {"separator",
+     [](const Place& at, DataOptions& d) {
+       const std::string text = text_at(at);
+       if (text.size() != 1) at.mismatch("one letter");
+       d.table.separator = text[0];
+     },
+     [](const DataOptions& d) {
+       return unless(d.table.separator == 0, toml_text({&d.table.separator, 1}));
+     }},
+    {"header", [](const Place& at, DataOptions& d) { d.table.header = word_at<Header>(at); },
+     [](const DataOptions& d) {
+       return unless(d.table.header == Header::automatic, toml_text(word(d.table.header)));
+     }},
+    {"decimal-comma", [](const Place& at, DataOptions& d) { d.table.decimal_comma = flag_at(at); },
+     [](const DataOptions& d) { return unless(!d.table.decimal_comma, "true"); }},
+};
+
 void read_data(const std::string& file, const toml::node& node, DataOptions& data) {
   const Place place{file, "data", node};
   if (!node.is_table()) place.mismatch("a table: [data]");
   for (auto&& [key, value] : *node.as_table()) {
     const Place at{file, key.str(), value};
-    if (at.key == "source") {
-      data.source = text_at(at);
-    } else if (at.key == "label-column") {
-      data.label_column = value.is_integer() ? fmt::format("{}", **value.as_integer()) : text_at(at);
-    } else if (at.key == "test-share") {
-      data.test_share = number_at(at, "a number from 0 to below 1");
-      if (!(data.test_share >= 0 && data.test_share < 1)) at.mismatch("from 0 to below 1");
-    } else if (at.key == "seed") {
-      data.seed = seed_at(at);
-    } else {
-      at.refuse("unknown key {} in [data]; possible are source, label-column, test-share and seed",
-                in_quotes(show_letters(at.key)));
+    const auto* const found = std::ranges::find(kDataKeys, at.key, &DataKey::name);
+    if (found == std::end(kDataKeys)) {
+      std::vector<std::string_view> names;
+      for (const DataKey& each : kDataKeys) names.push_back(each.name);
+      at.refuse("unknown key {} in [data]; possible are {}", in_quotes(show_letters(at.key)), one_of(names));
     }
+    found->read(at, data);
   }
 }
 
@@ -338,9 +427,9 @@ std::string to_toml(const TrainConfig& config) {
         setting.member(options));
     text += fmt::format("{:<40}  # {}\n", fmt::format("{} = {}", setting.name, value), setting.help);
   }
-  text += fmt::format("\n[data]\nsource = {}\nlabel-column = {}\ntest-share = {}\nseed = {}\n",
-                      toml_text(config.data.source), toml_text(config.data.label_column),
-                      toml_number(config.data.test_share), toml_number(config.data.seed));
+  text += "\n[data]\n";
+  for (const DataKey& key : kDataKeys)
+    if (const auto value = key.write(config.data)) text += fmt::format("{} = {}\n", key.name, *value);
   return text;
 }
 

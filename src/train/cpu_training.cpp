@@ -52,6 +52,7 @@ LossSum CpuTraining::add_gradients(const GradientRows& batch) {
       (record_ == nullptr || batch.rows.size() < static_cast<std::size_t>(o.run.batch)))
     record_ = std::make_unique<Record>(state_.layers, whole * o.evolution.growth_batches);
   Record* const record = batch.keep ? record_.get() : nullptr;
+  if (record != nullptr) record->scaling = &state_.facts.scaling;
   const std::size_t slices = passes_.size(), size = batch.rows.size(), panels = panels_of(size);
   std::vector<LossSum> sums(slices);
   parallel_for(slices, 1, [&](std::size_t from, std::size_t to) {

@@ -159,11 +159,16 @@ struct Occurrence {
 
 std::vector<Occurrence> occurrences(const Record& samples, const DataRows& data) {
   std::vector<Occurrence> all;
+  const auto value_of = [&](Offset i) {
+    const InputScaling* const scaling = samples.scaling;
+    if (scaling == nullptr || scaling->none()) return data.value[i];
+    return (data.value[i] - scaling->mean_of(data.column[i])) * scaling->scale_of(data.column[i]);
+  };
   for (std::size_t b = 0; b < samples.rows.size(); ++b) {
     if (samples.rows[b] < 0) continue;
     const std::size_t row = samples.rows[b];
     for (Offset i = data.row_begin[row]; i < data.row_begin[row + 1]; ++i)
-      all.push_back({data.column[i], static_cast<std::uint32_t>(b), data.value[i]});
+      all.push_back({data.column[i], static_cast<std::uint32_t>(b), value_of(i)});
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Occurrence& a, const Occurrence& b) { return a.feature < b.feature; });

@@ -34,6 +34,10 @@ SparseRow sparse_row(const DataRows& data, Index row) {
           std::span(data.value).subspan(first, last - first)};
 }
 
+float scaled(float value, const InputScaling& scaling, Index feature) {
+  return scaling.none() ? value : (value - scaling.mean_of(feature)) * scaling.scale_of(feature);
+}
+
 // y = W x + bias for sparse rows: only the features that occur are looked at. `value` holds what they are.
 void multiply_sparse_rows(const TrainLayer& layer, const Batch& batch, const float* value, std::size_t stride,
                           float* y) {
@@ -72,7 +76,8 @@ void load_sparse_rows(const Batch& batch, std::size_t features, std::size_t stri
   std::fill_n(x, features * stride, 0.0f);
   for (std::size_t b = 0; b < batch.rows.size(); ++b) {
     const SparseRow row = sparse_row(batch.data, batch.rows[b]);
-    for (std::size_t i = 0; i < row.column.size(); ++i) x[row.column[i] * stride + b] = row.value[i];
+    for (std::size_t i = 0; i < row.column.size(); ++i)
+      x[row.column[i] * stride + b] = scaled(row.value[i], batch.scaling, row.column[i]);
   }
 }
 
@@ -178,8 +183,9 @@ void SlicePass::load(const std::vector<TrainLayer>& layers, const Batch& batch, 
   }
   occurring_.clear();
   for (const Index row : batch.rows) {
-    const std::span<const float> value = sparse_row(batch.data, row).value;
-    occurring_.insert(occurring_.end(), value.begin(), value.end());
+    const auto [column, value] = sparse_row(batch.data, row);
+    for (std::size_t i = 0; i < value.size(); ++i)
+      occurring_.push_back(scaled(value[i], batch.scaling, column[i]));
   }
   if (drop) {
     occurring_.resize(padded(occurring_.size()));

@@ -35,7 +35,8 @@ struct Record {
   };
   std::size_t width = 0;
   std::vector<LayerRecord> layers;
-  std::vector<Index> rows;  // the data rows behind the samples, -1 for none
+  std::vector<Index> rows;                // the data rows behind the samples, -1 for none
+  const InputScaling* scaling = nullptr;  // of the values of sparse rows
 
   Record(const std::vector<TrainLayer>& network, std::size_t samples);
 };

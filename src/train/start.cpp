@@ -69,7 +69,7 @@ void check_trainable(const Network& network, const Dataset& data, const TrainOpt
 InputScaling scaling_of(const Network& network, const Dataset& data) {
   InputScaling scaling = network.facts().scaling;
   const std::size_t length = std::max(scaling.mean.size(), scaling.scale.size());
-  if (length > 0 && data.train.sparse())
+  if (length > 0 && data.train.sparse() && data.indicators.empty())
     fail("the network scales its inputs, but the sparse rows of {} stay as they are", data.name);
   const auto stretch = [&](std::vector<float>& values, float standard) {
     if (values.size() < length) values.resize(length, values.empty() ? standard : values.front());

@@ -317,6 +317,8 @@ std::uint64_t fingerprint(const Dataset& data) {
 void set_facts(TrainState& state, const Dataset& data) {
   state.facts.output_names = data.target_names;
   state.facts.input_names = data.feature_names;
+  state.facts.columns = data.columns;
+  state.facts.target_columns = data.target_columns;
   state.origin = data.origin;
 }
 

@@ -147,7 +147,7 @@ Training::Training(const Dataset& data, const TrainOptions& options)
   state_.data_fingerprint = fingerprint(data);
   state_.layers = make_layers(options, data.train.sparse(), slices_);
   split_rows();
-  state_.facts.scaling = input_scaling(options.network.scaling, data.train, train_rows_);
+  state_.facts.scaling = input_scaling(options.network.scaling, data.train, train_rows_, data.indicators);
   check_rule();
   backend_ = std::make_unique<CpuTraining>(data_, state_);
 }
