@@ -147,6 +147,25 @@ std::string factor(double before, double after, const char* better, const char* 
                          : fmt::format("{:.2f}x {}", after / before, worse);
 }
 
+const char* advice(std::string_view setting) {
+  constexpr std::pair<std::string_view, const char*> kAdvice[] = {
+      {"device", "Try: --device cpu"},
+      {"drop_columns", "Try: --drop-columns NAME"},
+      {"gpus", "Try: --gpus 1"},
+      {"inputs", "Try: --inputs N, for the first N images"},
+      {"label_column", "Try: --label-column NAME"},
+      {"memory_limit", "Try: --memory-limit BYTES, to allow more"},
+      {"missing", "Try: --missing mean"},
+      {"task", "Try: --task classes, values or labels"},
+      {"text_columns", "Try: --text-columns NAME, or --drop-columns NAME"},
+      {"threads", "Try: --threads N"},
+      {"weight_column", "Try: --weight-column NAME"},
+  };
+  for (const auto& [known, text] : kAdvice)
+    if (known == setting) return text;
+  return "";
+}
+
 std::string shown(std::string_view text) {
   std::string result;
   escaped(text, [&](std::string_view piece) { result += piece; });
@@ -310,17 +329,19 @@ void DataArguments::add_columns(CLI::App& app) {
       &TableOptions::rare, "N");
 }
 
-CLI::Option* DataArguments::add_to(CLI::App& app) {
+CLI::Option* DataArguments::add_to(CLI::App& app, const std::string& name) {
   const auto take = [&](CLI::Option* option, auto DataOptions::*member) {
     taken_.push_back(
         {option, [member](DataOptions& to, const DataOptions& from) { to.*member = from.*member; }});
     return option;
   };
   CLI::Option* const source = take(
-      app.add_option("--data", options.source,
-                     "data set: csv:FILE[,TEST_FILE], libsvm:FILE[,TEST_FILE], mnist:DIR, fashion[:DIR], "
-                     "idx:IMAGES,LABELS[,IMAGES,LABELS], or made up here: digits[:ROWS], "
-                     "contexts[:ROWS]; a comma in a file name is written \\,")
+      app.add_option(
+             name, options.source,
+             "data set: a CSV, LIBSVM or npz file; or csv:FILE[,TEST_FILE], libsvm:FILE[,TEST_FILE], "
+             "npz:FILE[,TEST_FILE], npy:ROWS,TARGETS[,ROWS,TARGETS], mnist:DIR, fashion[:DIR], "
+             "idx:IMAGES,LABELS[,IMAGES,LABELS]; or made up here: digits[:ROWS], contexts[:ROWS]; a comma "
+             "in a file name is written \\,")
           ->type_name("SPEC"),
       &DataOptions::source);
   take(app.add_option(

@@ -59,6 +59,7 @@ using Run = std::function<int(const Context&)>;
 Run add_bench(CLI::App& command);
 Run add_challenge(CLI::App& command);
 Run add_compile(CLI::App& command);
+Run add_data(CLI::App& command);
 Run add_demo(CLI::App& command);
 Run add_eval(CLI::App& command);
 Run add_export(CLI::App& command);
@@ -96,7 +97,8 @@ struct ModelArguments {
 // Which data set, shared by several commands.
 struct DataArguments {
   DataOptions options;
-  CLI::Option* add_to(CLI::App& app);  // returns that of --data
+  // `name`: of the option that says where the data comes from, which is returned.
+  CLI::Option* add_to(CLI::App& app, const std::string& name = "--data");
   // `others`, with what the command line says in its place.
   DataOptions over(DataOptions others) const;
 
@@ -128,6 +130,9 @@ std::string output_file(const std::string& path, std::initializer_list<const cha
 // can only come from files and names, are shown as escapes.
 // `hint` follows in a line of its own.
 void complain(std::string_view message, std::string_view hint = {}) noexcept;
+
+// What the command line calls a setting that an error of the library names; "" if it names none.
+const char* advice(std::string_view setting);
 
 // Text from a file or a name, for people: control characters as escapes, whatever is not UTF-8 as well.
 std::string shown(std::string_view text);

@@ -39,6 +39,8 @@ constexpr Command kCommands[] = {
     {"demo", "See it work",
      "run a checked challenge of 1024 neurons × 120 layers and a short sparse training", add_demo},
     {"info", "See it work", "describe a model file or, without one, this machine", add_info},
+    {"data", "Train and use",
+     "look at a table before training: its columns, gaps, classes, what is suspicious", add_data},
     {"train", "Train and use", "train a network that is sparse from the first step to the last", add_train},
     {"eval", "Train and use", "measure how well a model does on a data set", add_eval},
     {"predict", "Train and use", "compute a model's predictions for the rows of a file", add_predict},
@@ -314,21 +316,6 @@ Run add_completion(CLI::App& command) {
   };
 }
 
-// What the command line calls the settings that errors of the library name.
-const char* advice(const filigree::Error& error) {
-  constexpr std::pair<std::string_view, const char*> kAdvice[] = {
-      {"device", "Try: --device cpu"},
-      {"gpus", "Try: --gpus 1"},
-      {"inputs", "Try: --inputs N, for the first N images"},
-      {"label_column", "Try: --label-column NAME"},
-      {"memory_limit", "Try: --memory-limit BYTES, to allow more"},
-      {"threads", "Try: --threads N"},
-  };
-  for (const auto& [setting, text] : kAdvice)
-    if (setting == error.setting()) return text;
-  return "";
-}
-
 // What a library under ours cannot hand on, such as a thread that another thread could not start, ends the
 // program with its message all the same.
 [[noreturn]] void last_words() {
@@ -368,7 +355,7 @@ int main(int argc, char** argv) {
     complain("out of memory");
     return 1;
   } catch (const filigree::Error& e) {
-    complain(e.what(), advice(e));
+    complain(e.what(), advice(e.setting()));
     return 1;
   } catch (const std::exception& e) {
     complain(e.what());

@@ -47,7 +47,9 @@ int run_predict(PredictArguments& arguments, const Context& context) {
   print_line(common, "rows", with_commas(predictions.rows));
   print_line(common, "written",
              fmt::format("{}: {} {} a row", out, predictions.outputs,
-                         predictions.probabilities ? "probabilities" : "outputs"));
+                         predictions.probabilities  ? "probabilities"
+                         : predictions.outputs == 1 ? "output"
+                                                    : "outputs"));
   common.write_json({{"rows", predictions.rows},
                      {"outputs", predictions.outputs},
                      {"probabilities", predictions.probabilities},

@@ -156,7 +156,20 @@ void npy(std::span<const std::byte> bytes) try {
 }
 
 void npz(std::span<const std::byte> bytes) try {
-  check_array(read_npz(Source(bytes, "fuzz")));
+  const NpzTable table = read_npz(Source(bytes, "fuzz"));
+  if (table.target) check_array(*table.target);
+  if (!table.sparse()) {
+    check_array(table.dense);
+    return;
+  }
+  require(table.column.size() == table.value.size() &&
+              table.row_begin.back() == static_cast<Offset>(table.column.size()),
+          "as many columns as values");
+  for (std::size_t r = 0; r + 1 < table.row_begin.size(); ++r)
+    for (Offset e = table.row_begin[r]; e < table.row_begin[r + 1]; ++e)
+      require(table.column[e] >= 0 && table.column[e] < table.columns &&
+                  (e == table.row_begin[r] || table.column[e - 1] < table.column[e]),
+              "columns ascend within a row");
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 

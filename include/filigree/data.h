@@ -3,8 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "filigree/options.h"
 
@@ -37,6 +40,40 @@ class Data {
 [[nodiscard]] Data load_data(const DataOptions& options, const Observer& observer = {});
 // From arrays: `features` values a row, one label (0, 1, …) a row; without test rows.
 [[nodiscard]] Data make_data(std::span<const float> values, std::span<const Index> labels, Index features);
+
+// What a column of a table holds, and what would be done with it.
+struct ColumnSummary {
+  enum class Use { input, target, weight, left_out };
+  std::string name = {};  // empty: there is no header
+  Use use = Use::input;
+  Offset numbers = 0, texts = 0, missing = 0;  // cells
+  Offset dates = 0;                            // texts that look like dates or times
+  Offset different = 0;                        // contents; 0: too many to count
+  double least = 0, mean = 0, most = 0;        // of the numbers
+  std::vector<std::pair<std::string, Offset>> common =
+      {};            // contents and their rows, the most frequent first
+  Index inputs = 0;  // of the network, that it becomes
+  float fill = 0;    // what takes the place of missing numbers; NaN: nothing does
+};
+
+// A look at data before anything is trained on it.
+struct DataSummary {
+  Offset rows = 0;
+  std::vector<ColumnSummary> columns = {};  // of a CSV file
+  char separator = 0;                       // the same
+  bool header = false;
+  // What training would make of it, unless there is a fault.
+  std::optional<Task> task = {};
+  std::string description = {};  // as Data::describe()
+  Index inputs = 0;
+  double filled = 1;  // the share of the rows' values that is stored: below 1 where rows are sparse
+  std::vector<std::pair<std::string, Offset>> classes = {};  // and their rows, in their order
+  std::vector<std::string> notes = {};                       // what is suspicious
+  std::string fault = {};                                    // why it cannot be trained on as it is
+  std::string fault_setting = {};                            // that helps if it is changed, as Error has it
+};
+// Throws Error only where the rows cannot be told apart.
+[[nodiscard]] DataSummary summarize_data(const DataOptions& options, const Observer& observer = {});
 
 }  // namespace filigree
 #pragma GCC visibility pop

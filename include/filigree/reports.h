@@ -33,9 +33,9 @@ struct LayerReport {
 
 inline constexpr double kNoMetric = std::numeric_limits<double>::quiet_NaN();
 
-// Scores are at most 1: of classes and labels the accuracy, which is the share that is right; of values the
-// mean over the outputs of 1 - squared error / variance of the training rows, which is about R². Losses of
-// values are of targets scaled to variance 1.
+// Scores are at most 1: of classes and labels the accuracy, which is the share that is right; of values R²,
+// with several outputs that of their scaled values together. Losses of values are of targets scaled to
+// variance 1.
 struct EpochReport {
   std::int64_t epoch = 0;  // counted from 1
   std::int64_t epochs = 0;

@@ -63,7 +63,8 @@ DataRows draw(Index count, const Meanings& meanings, std::uint64_t seed, const O
 
 }  // namespace
 
-Dataset load_contexts(Names train_rows, const DataOptions& options, const Observer& observer) {
+Dataset load_contexts(Names train_rows, const LoadRequest& request) {
+  const auto& [options, known, observer] = request;
   const Index rows = rows_named(train_rows, "contexts", kDefaultRows);
   check_memory("contexts", rows, (std::size_t{kContexts} + kMeasures) * sizeof(float) + sizeof(Index),
                options);

@@ -69,9 +69,13 @@ bool Data::test_drawn() const {
 }
 
 std::string Data::describe() const {
-  return fmt::format("{}: {}{} rows of {} features, {}", impl_->dataset.name, with_commas(train_rows()),
-                     test_rows() > 0 ? fmt::format(" + {}", with_commas(test_rows())) : "",
-                     with_commas(features()), impl_->dataset.describe_targets());
+  return internal::describe(impl_->dataset);
+}
+
+std::string internal::describe(const Dataset& set) {
+  return fmt::format("{}: {}{} rows of {} features, {}", set.name, with_commas(set.train.rows),
+                     set.test.rows > 0 ? fmt::format(" + {}", with_commas(set.test.rows)) : "",
+                     with_commas(set.train.features), set.describe_targets());
 }
 
 Data load_data(const DataOptions& options, const Observer& observer) {

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/system.h"
 #include "data/dataset_sources.h"
+#include "io/file_kind.h"
 #include "io/message_text.h"
 
 namespace filigree::internal {
@@ -23,7 +24,7 @@ struct Scheme {
   std::string_view name, form;
   std::size_t names, more_names;  // how many may follow the colon: the one or the other
   bool names_files;               // or a number of rows
-  Dataset (*load)(Names names, const DataOptions& options, const Observer& observer);
+  LoadDataset load;
 };
 
 constexpr std::array kSchemes = {
@@ -32,18 +33,24 @@ constexpr std::array kSchemes = {
     Scheme{"idx", "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS]", 2, 4, true, load_idx},
     Scheme{"csv", "csv:FILE[,TEST_FILE]", 1, 2, true, load_csv},
     Scheme{"libsvm", "libsvm:FILE[,TEST_FILE]", 1, 2, true, load_libsvm},
+    Scheme{"npy", "npy:ROWS,TARGETS[,TEST_ROWS,TEST_TARGETS]", 2, 4, true, load_npy},
+    Scheme{"npz", "npz:FILE[,TEST_FILE]", 1, 2, true, load_npz},
     Scheme{"digits", "digits[:TRAIN_ROWS]", 0, 1, false, load_digits},
     Scheme{"contexts", "contexts[:TRAIN_ROWS]", 0, 1, false, load_contexts},
 };
 
-const Scheme& find_scheme(std::string_view source) {
-  const std::string_view name = source.substr(0, source.find(':'));
+const Scheme* scheme_called(std::string_view name) {
   const auto* const found = std::ranges::find(kSchemes, name, &Scheme::name);
-  if (found == kSchemes.end()) {
+  return found == kSchemes.end() ? nullptr : found;
+}
+
+const Scheme& find_scheme(std::string_view source) {
+  const Scheme* const found = scheme_called(source.substr(0, source.find(':')));
+  if (found == nullptr) {
     std::string forms;
     for (const Scheme& scheme : kSchemes) forms.append(forms.empty() ? "" : ", ").append(scheme.form);
     throw std::invalid_argument(
-        fmt::format("{} names no data set; these are known: {}", in_quotes(source), forms));
+        fmt::format("{} names no data set, and no file; these are known: {}", in_quotes(source), forms));
   }
   return *found;
 }
@@ -65,6 +72,28 @@ std::vector<std::string> split_names(std::string_view source) {
   }
   if (names.size() == 1 && names.front().empty()) names.clear();
   return names;
+}
+
+// people.csv is csv:people.csv, if there is such a file and it holds a table.
+std::string with_scheme(const std::string& source) {
+  if (scheme_called(std::string_view(source).substr(0, source.find(':'))) != nullptr) return source;
+  const std::vector<std::string> names = split_names(":" + source);
+  if (names.empty()) return source;
+  const std::filesystem::path file = find_file(names.front()).value_or(names.front());
+  if (!std::filesystem::is_regular_file(file)) return source;
+  switch (file_kind(Source(file))) {
+    case FileKind::csv:
+      return "csv:" + source;
+    case FileKind::libsvm:
+      return "libsvm:" + source;
+    case FileKind::idx:
+      return "idx:" + source;
+    case FileKind::npy:
+      return "npy:" + source;
+    case FileKind::npz:
+      return "npz:" + source;
+  }
+  return source;
 }
 
 [[maybe_unused]] bool in_range(const DataRows& part, Index classes) {
@@ -94,7 +123,15 @@ void check_memory(std::string_view scheme, Index train_rows, std::size_t bytes_a
              rows, rows * bytes_a_row, limit);
 }
 
-std::string absolute_source(const std::string& source) {
+std::optional<std::string> csv_file_of(const std::string& given) {
+  const std::string source = with_scheme(given);
+  const std::vector<std::string> names = split_names(source);
+  if (find_scheme(source).load != load_csv || names.empty()) return std::nullopt;
+  return names.front();
+}
+
+std::string absolute_source(const std::string& given) {
+  const std::string source = with_scheme(given);
   const Scheme& scheme = find_scheme(source);
   const std::vector<std::string> names = split_names(source);
   if (!scheme.names_files || names.empty()) return source;
@@ -109,27 +146,26 @@ std::string absolute_source(const std::string& source) {
 
 namespace {
 
-// `load` takes the scheme and its names.
-template <typename Load>
-Dataset load_checked(const DataOptions& options, const Observer& observer, const Load& load) {
+Dataset load_checked(const DataOptions& options, const KnownTable* known, const Observer& observer) {
   if (!(options.test_share >= 0 && options.test_share < 1)) {
     throw std::invalid_argument(
         fmt::format("a test share of {}, but it is at least 0 and below 1", options.test_share));
   }
-  const Scheme& scheme = find_scheme(options.source);
-  const std::vector<std::string> names = split_names(options.source);
+  const std::string source = with_scheme(options.source);
+  const Scheme& scheme = find_scheme(source);
+  const std::vector<std::string> names = split_names(source);
   if ((names.size() != scheme.names && names.size() != scheme.more_names) ||
       std::ranges::count(names, "") != 0) {
     throw std::invalid_argument(
-        fmt::format("{} is not of the form {}{}", in_quotes(options.source), scheme.form,
+        fmt::format("{} is not of the form {}{}", in_quotes(source), scheme.form,
                     scheme.names_files && names.size() > 1 ? "; a comma within a name is written \\," : ""));
   }
   observer.check_stop();
-  Dataset set = load(scheme, names);
+  Dataset set = scheme.load(names, {options, known, observer});
   if (options.task && *options.task != set.task)
-    fail_for("task", "{} has {}, so the task is {}", options.source, set.describe_targets(), word(set.task));
+    fail_for("task", "{} has {}, so the task is {}", source, set.describe_targets(), word(set.task));
   if (set.task == Task::classes && set.classes < 2)
-    fail("{}: all rows have the same label, but there must be two classes", options.source);
+    fail("{}: all rows have the same label, but there must be two classes", source);
   assert(set.train.rows > 0 && set.train.features > 0 && set.train.features == set.test.features);
   assert(set.task != Task::classes || (in_range(set.train, set.classes) && in_range(set.test, set.classes)));
   return set;
@@ -138,16 +174,11 @@ Dataset load_checked(const DataOptions& options, const Observer& observer, const
 }  // namespace
 
 Dataset load_dataset(const DataOptions& options, const Observer& observer) {
-  return load_checked(options, observer, [&](const Scheme& scheme, Names names) {
-    return scheme.load(names, options, observer);
-  });
+  return load_checked(options, nullptr, observer);
 }
 
 Dataset load_dataset_for(const KnownTable& known, const DataOptions& options, const Observer& observer) {
-  return load_checked(options, observer, [&](const Scheme& scheme, Names names) {
-    if (scheme.load != load_csv) return scheme.load(names, options, observer);
-    return load_csv_for(known, names, options, observer);
-  });
+  return load_checked(options, &known, observer);
 }
 
 }  // namespace filigree::internal

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,6 +60,9 @@ struct Dataset {
   std::string describe_targets() const;
 };
 
+// "Fashion-MNIST: 60,000 + 10,000 rows of 784 features, 10 classes"
+std::string describe(const Dataset& set);
+
 // Reads, checks and splits what `options.source` names. Errors name file, line and numbers.
 Dataset load_dataset(const DataOptions& options, const Observer& observer);
 
@@ -77,6 +81,9 @@ struct KnownTable {
 // A table as a network that was trained on another one reads it: the same columns, categories and classes.
 // Other sources are read as load_dataset() does.
 Dataset load_dataset_for(const KnownTable& known, const DataOptions& options, const Observer& observer);
+
+// The first file of a source that is a table, by its scheme or by what it holds.
+std::optional<std::string> csv_file_of(const std::string& source);
 
 // The same source, with the names of its files from the root on: a run can then be resumed from anywhere.
 std::string absolute_source(const std::string& source);

@@ -67,9 +67,10 @@ void put_tiny_mnist(const TestDirectory& directory) {
 
 TEST(Sources, UnknownOnesAreRefusedWithAListOfTheKnown) {
   const std::string known =
-      " names no data set; these are known: mnist:DIR, fashion[:DIR], "
+      " names no data set, and no file; these are known: mnist:DIR, fashion[:DIR], "
       "idx:IMAGES,LABELS[,TEST_IMAGES,TEST_LABELS], csv:FILE[,TEST_FILE], libsvm:FILE[,TEST_FILE], "
-      "digits[:TRAIN_ROWS], contexts[:TRAIN_ROWS]";
+      "npy:ROWS,TARGETS[,TEST_ROWS,TEST_TARGETS], npz:FILE[,TEST_FILE], digits[:TRAIN_ROWS], "
+      "contexts[:TRAIN_ROWS]";
   EXPECT_EQ(misuse("cifar:somewhere"), "\"cifar:somewhere\"" + known);
   EXPECT_EQ(misuse(""), "\"\"" + known);
   EXPECT_EQ(misuse("data.csv"), "\"data.csv\"" + known);

@@ -111,7 +111,8 @@ Dataset read_mnist_files(std::string name, const std::filesystem::path& director
 
 }  // namespace
 
-Dataset load_mnist(Names directory, const DataOptions& options, const Observer& observer) {
+Dataset load_mnist(Names directory, const LoadRequest& request) {
+  const auto& [options, known, observer] = request;
   constexpr std::string_view kAdvice = "filigree fetch mnist downloads MNIST";
   if (directory.empty())
     throw std::invalid_argument(
@@ -119,14 +120,16 @@ Dataset load_mnist(Names directory, const DataOptions& options, const Observer& 
   return read_mnist_files("MNIST", directory.front(), kAdvice, options, observer);
 }
 
-Dataset load_fashion(Names directory, const DataOptions& options, const Observer& observer) {
+Dataset load_fashion(Names directory, const LoadRequest& request) {
+  const auto& [options, known, observer] = request;
   const std::string debian = "/usr/share/datasets/fashion-mnist";  // of the package named below
   return read_mnist_files("Fashion-MNIST", directory.empty() ? debian : directory.front(),
                           "apt-get install dataset-fashion-mnist brings them, and fashion finds them then",
                           options, observer);
 }
 
-Dataset load_idx(Names files, const DataOptions& options, const Observer& observer) {
+Dataset load_idx(Names files, const LoadRequest& request) {
+  const auto& [options, known, observer] = request;
   const std::vector<std::filesystem::path> paths(files.begin(), files.end());
   return read_image_set(paths.front().filename().string(), paths, options, observer);
 }
@@ -153,7 +156,8 @@ DataRows drawn_digits(Index count, std::uint64_t seed, const Observer& observer)
   return part;
 }
 
-Dataset load_digits(Names train_rows, const DataOptions& options, const Observer& observer) {
+Dataset load_digits(Names train_rows, const LoadRequest& request) {
+  const auto& [options, known, observer] = request;
   const Index rows = rows_named(train_rows, "digits", kDefaultDigits);
   check_memory("digits", rows, std::size_t{kDigitSide} * kDigitSide + sizeof(Index), options);
   Random seeds(options.seed, kDigitsStream);

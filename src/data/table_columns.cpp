@@ -106,6 +106,7 @@ ColumnRoles choose_roles(const CsvHeader& header, const DataOptions& options) {
   const std::string place = fmt::format("{}:{}", header.file, header.line);
   if (header.columns < 2) fail("{}: one column, but a row has a label and at least one feature", place);
   ColumnRoles roles;
+  roles.targets_said = !options.label_column.empty();
   roles.targets = options.label_column.empty() ? std::vector<std::size_t>{0}
                                                : select_columns(options.label_column, header, "label");
   const std::vector<std::size_t> weight = select_columns(table.weight_column, header, "weight");

@@ -15,7 +15,8 @@ namespace filigree::internal {
 // The columns of a table by their numbers, counted from 0.
 struct ColumnRoles {
   std::vector<std::size_t> features, targets;
-  std::optional<std::size_t> weight;
+  std::optional<std::size_t> weight = {};
+  bool targets_said = true;  // by whoever asked; not just the first column
 };
 
 // `list`: names or numbers from 1, between commas, where \, is a comma in a name and * and ? stand for any

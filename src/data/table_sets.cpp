@@ -19,12 +19,6 @@
 namespace filigree::internal {
 namespace {
 
-std::function<Source()> opener(const std::string& file, const DataOptions& options) {
-  return [file, limit = memory_limit_or_usual(options.memory_limit)] {
-    return Source(find_file(file).value_or(file), limit);
-  };
-}
-
 // The rows that a set is trained on, if it is drawn from one file.
 std::vector<Index> training_rows(Index rows, bool drawn, const DataOptions& options) {
   if (drawn) return split_rows(rows, options.test_share, options.seed).train;
@@ -33,40 +27,29 @@ std::vector<Index> training_rows(Index rows, bool drawn, const DataOptions& opti
   return all;
 }
 
-bool count_up_from_zero(const std::vector<std::string>& names) {
-  for (std::size_t c = 0; c < names.size(); ++c)
-    if (names[c] != std::to_string(c)) return false;
-  return true;
-}
-
-// Names and numbers of a set whose features and targets are known.
-Dataset described(const std::string& file, const TargetKind& kind) {
-  Dataset set;
-  set.name = std::filesystem::path(file).filename().string();
-  set.task = kind.task;
-  if (kind.task == Task::classes)
-    set.classes = kind.names.size();
-  else
-    set.targets = kind.count;
-  if (kind.task != Task::classes || !count_up_from_zero(kind.names)) set.target_names = kind.names;
-  set.target_columns = kind.columns;
-  return set;
-}
-
 void set_columns(Dataset& set, const std::vector<InputColumn>& columns, bool named) {
   if (named) set.feature_names = input_names_of(columns);
   if (changes_cells(columns)) set.columns = columns;
   set.indicators = indicators_of(columns);
 }
 
-std::string names_text(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 10;
-  return fmt::format("{}{}", fmt::join(std::span(names).first(std::min(names.size(), kShown)), ", "),
-                     names.size() > kShown ? ", …" : "");
-}
-
-std::string not_in(const std::string& file) {
-  return fmt::format("no row of {} has", file);
+// The rows of a file of their own, as those trained on say.
+DataRows test_rows(Names files, const KnownColumns& known, const TargetKind& kind,
+                   const LoadRequest& request) {
+  const DataOptions& options = request.options;
+  DataOptions by_name = options;
+  if (known.named && !known.targets.empty()) by_name.label_column.clear();
+  ColumnRoles roles;
+  const CsvTable table = read_csv(
+      csv_opener(files[1], options), options.table, option_names(options),
+      [&](const CsvHeader& header) {
+        roles = match_roles(header, known, header.names.empty() ? options : by_name, true);
+        return uses_of(header, roles, known);
+      },
+      request.observer);
+  DataRows rows = encode_rows(table, roles, known.inputs);
+  add_targets(table, roles, kind, known_from(nullptr, files[0]), rows);
+  return rows;
 }
 
 // What the libsvm file says, as a table whose only column is the target.
@@ -91,64 +74,68 @@ DataRows features_of(LibsvmTable& table, Index features) {
 
 }  // namespace
 
-Dataset load_csv(Names files, const DataOptions& options, const Observer& observer) {
+std::function<Source()> csv_opener(const std::string& file, const DataOptions& options) {
+  return [file, limit = memory_limit_or_usual(options.memory_limit)] {
+    return Source(find_file(file).value_or(file), limit);
+  };
+}
+
+Dataset load_csv(Names files, const LoadRequest& request) {
+  const auto& [options, known, observer] = request;
   ColumnRoles roles;
   const CsvTable table = read_csv(
-      opener(files[0], options), options.table, option_names(options),
-      [&](const CsvHeader& header) {
-        roles = choose_roles(header, options);
-        return uses_of(header, roles, options);
+      csv_opener(files[0], options), options.table, option_names(options),
+      [&, &known_table = known, &chosen = options](const CsvHeader& header) {
+        roles = known_table == nullptr ? choose_roles(header, chosen)
+                                       : match_roles(header, known_table->columns, chosen, true);
+        return known_table == nullptr ? uses_of(header, roles, chosen)
+                                      : uses_of(header, roles, known_table->columns);
       },
       observer);
-  const bool named = !table.header.names.empty(), drawn = files.size() == 1;
-  const TargetKind kind = find_targets(table, roles, options.task);
+  const bool drawn = files.size() == 1;
+  const bool named = known == nullptr ? !table.header.names.empty() : known->columns.named;
+  const TargetKind kind = find_targets(table, roles, options.task, known);
   const std::vector<InputColumn> columns =
-      fit_columns(table, roles, training_rows(table.rows(), drawn, options), options.table, observer);
+      known == nullptr
+          ? fit_columns(table, roles, training_rows(table.rows(), drawn, options), options.table, observer)
+          : known->columns.inputs;
   Dataset set = described(files[0], kind);
   set_columns(set, columns, named);
   DataRows rows = encode_rows(table, roles, columns);
-  add_targets(table, roles, kind, not_in(files[0]), rows);
+  add_targets(table, roles, kind, known_from(known, files[0]), rows);
   if (drawn) {
     draw_parts(rows, options, set);
     return set;
   }
   set.train = std::move(rows);
-  const KnownColumns known{columns, named, kind.columns, files[0]};
-  DataOptions by_name = options;
-  if (named) by_name.label_column.clear();
-  ColumnRoles test_roles;
-  const CsvTable test = read_csv(
-      opener(files[1], options), options.table, option_names(options),
-      [&](const CsvHeader& header) {
-        test_roles = match_roles(header, known, header.names.empty() ? options : by_name, true);
-        return uses_of(header, test_roles, known);
-      },
-      observer);
-  set.test = encode_rows(test, test_roles, columns);
-  add_targets(test, test_roles, kind, not_in(files[0]), set.test);
+  set.test = test_rows(
+      files, known == nullptr ? KnownColumns{columns, named, kind.columns, files[0]} : known->columns, kind,
+      request);
   return set;
 }
 
-Dataset load_libsvm(Names files, const DataOptions& options, const Observer& observer) {
-  LibsvmTable train = read_libsvm(opener(files[0], options)(), observer);
+Dataset load_libsvm(Names files, const LoadRequest& request) {
+  const auto& [options, known, observer] = request;
+  LibsvmTable train = read_libsvm(csv_opener(files[0], options)(), observer);
   if (train.features == 0) fail("{}: no row has any feature", files[0]);
   const CsvTable table = targets_of(files[0], train);
   const ColumnRoles roles{{}, {0}, {}};
-  const TargetKind kind = find_targets(table, roles, options.task);
+  const TargetKind kind = find_targets(table, roles, options.task, known);
+  const std::string from = known_from(known, files[0]);
   Dataset set = described(files[0], kind);
   if (files.size() == 1) {
     DataRows rows = features_of(train, train.features);
-    add_targets(table, roles, kind, not_in(files[0]), rows);
+    add_targets(table, roles, kind, from, rows);
     draw_parts(rows, options, set);
     return set;
   }
-  LibsvmTable test = read_libsvm(opener(files[1], options)(), observer);
+  LibsvmTable test = read_libsvm(csv_opener(files[1], options)(), observer);
   const Index features = std::max(train.features, test.features);
   const CsvTable test_table = targets_of(files[1], test);
   set.train = features_of(train, features);
   set.test = features_of(test, features);
-  add_targets(table, roles, kind, not_in(files[0]), set.train);
-  add_targets(test_table, roles, kind, not_in(files[0]), set.test);
+  add_targets(table, roles, kind, from, set.train);
+  add_targets(test_table, roles, kind, from, set.test);
   return set;
 }
 
@@ -158,28 +145,6 @@ std::vector<std::string> option_names(const DataOptions& options) {
                                   &options.table.drop_columns, &options.table.text_columns})
     for (std::string& name : listed_names(*list)) names.push_back(std::move(name));
   return names;
-}
-
-Dataset load_csv_for(const KnownTable& known, Names files, const DataOptions& options,
-                     const Observer& observer) {
-  if (files.size() != 1) fail("{}: one table is read for a network, not {}", files[0], files.size());
-  ColumnRoles roles;
-  const CsvTable table = read_csv(
-      opener(files[0], options), options.table, option_names(options),
-      [&](const CsvHeader& header) {
-        roles = match_roles(header, known.columns, options, true);
-        return uses_of(header, roles, known.columns);
-      },
-      observer);
-  TargetKind kind = find_targets(table, roles, known.task);
-  if (known.task == Task::classes && !known.names.empty()) kind.names = known.names;
-  Dataset set = described(files[0], kind);
-  if (known.task == Task::classes) set.target_names = kind.names;
-  set_columns(set, known.columns.inputs, known.columns.named);
-  DataRows rows = encode_rows(table, roles, known.columns.inputs);
-  add_targets(table, roles, kind, "the network does not know; it knows " + names_text(known.names), rows);
-  draw_parts(rows, options, set);
-  return set;
 }
 
 }  // namespace filigree::internal

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <numeric>
 
@@ -38,16 +39,24 @@ bool all_labels(const TargetCells& cells) {
   });
 }
 
+// 1, 2, 3, …
+bool counts(const std::vector<float>& numbers) {
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    if (numbers[i] != numbers[i - 1] + 1) return false;
+  return true;
+}
+
 // Whole numbers are classes if there are few, or each has many rows.
-Task task_of_column(const CsvTable& table, std::size_t column) {
+Task task_of_column(const CsvTable& table, const ColumnRoles& roles) {
   constexpr std::size_t kFew = 20, kMost = 1000, kRowsEach = 10;
+  const std::size_t column = roles.targets.front();
   const TargetCells& cells = cells_of(table, column);
   if (!cells.numbers) return Task::classes;
   if (!cells.whole) return Task::values;
   const std::size_t different = cells.many ? table.rows() : cells.words.word.size();
   if (different <= kFew || (different <= kMost && different * kRowsEach <= table.rows()))
     return Task::classes;
-  if (different * 2 > table.rows())
+  if (counts(cells.number) || (!roles.targets_said && different * 2 > table.rows()))
     fail_for(
         "label_column",
         "{}: {} holds {} different whole numbers in {} rows: do they count the rows? Then another column is "
@@ -57,7 +66,7 @@ Task task_of_column(const CsvTable& table, std::size_t column) {
 }
 
 Task find_task(const CsvTable& table, const ColumnRoles& roles) {
-  if (roles.targets.size() == 1) return task_of_column(table, roles.targets.front());
+  if (roles.targets.size() == 1) return task_of_column(table, roles);
   const auto all = [&](auto&& is) {
     return std::ranges::all_of(roles.targets, [&](std::size_t c) { return is(cells_of(table, c)); });
   };
@@ -166,6 +175,12 @@ void add_weights(const CsvTable& table, std::size_t column, DataRows& rows) {
     fail_for("weight_column", "{}: {} is 0 in all rows", table.header.file, table.header.column(column));
 }
 
+bool count_up_from_zero(const std::vector<std::string>& names) {
+  for (std::size_t c = 0; c < names.size(); ++c)
+    if (names[c] != std::to_string(c)) return false;
+  return true;
+}
+
 }  // namespace
 
 TargetKind find_targets(const CsvTable& table, const ColumnRoles& roles, std::optional<Task> wanted) {
@@ -203,6 +218,35 @@ void add_targets(const CsvTable& table, const ColumnRoles& roles, const TargetKi
           rows.target.push_back(kind.task == Task::values ? value_of(table, r, c) : label_of(table, r, c));
       break;
   }
+}
+
+TargetKind find_targets(const CsvTable& table, const ColumnRoles& roles, std::optional<Task> wanted,
+                        const KnownTable* known) {
+  TargetKind kind = find_targets(table, roles, known != nullptr ? known->task : wanted);
+  if (known != nullptr && known->task == Task::classes) kind.names = known->names;
+  return kind;
+}
+
+std::string known_from(const KnownTable* known, const std::string& file) {
+  if (known == nullptr) return fmt::format("no row of {} has", file);
+  constexpr std::size_t kShown = 10;
+  const std::vector<std::string>& names = known->names;
+  return fmt::format("the network does not know; it knows {}{}",
+                     fmt::join(std::span(names).first(std::min(names.size(), kShown)), ", "),
+                     names.size() > kShown ? ", …" : "");
+}
+
+Dataset described(const std::string& file, const TargetKind& kind) {
+  Dataset set;
+  set.name = std::filesystem::path(file).filename().string();
+  set.task = kind.task;
+  if (kind.task == Task::classes)
+    set.classes = kind.names.size();
+  else
+    set.targets = kind.count;
+  if (kind.task != Task::classes || !count_up_from_zero(kind.names)) set.target_names = kind.names;
+  set.target_columns = kind.columns;
+  return set;
 }
 
 }  // namespace filigree::internal

@@ -121,6 +121,17 @@ TEST_F(Tables, TasksFollowFromTheTargets) {
             ":3: column 2 (\"y\") is \"3\", but a label holds or not: 1 or 0, yes or no");
 }
 
+TEST_F(Tables, ManyWholeNumbersAreValuesUnlessTheyCountTheRows) {
+  std::string prices, ids;
+  for (int i = 0; i < 100; ++i)
+    prices += fmt::format("{},{}\n", 1000 + i * i, i % 3), ids += fmt::format("{},0\n", i);
+  EXPECT_EQ(load(prices, "1").task, Task::values);
+  EXPECT_THAT(refusal(prices, ""),
+              testing::HasSubstr("column 1 holds 100 different whole numbers in 100 rows"))
+      << "nobody said that the first column is it";
+  EXPECT_THAT(refusal(ids, "1"), testing::HasSubstr("do they count the rows?"));
+}
+
 TEST_F(Tables, WhatIsSuspiciousIsNamed) {
   std::string text = "id,same,name,x,y\n";
   for (int i = 0; i < 50; ++i) text += fmt::format("{},7,n{},{},{}\n", i, i, (i * 7) % 11, i % 2);

@@ -16,6 +16,7 @@
 #include "infer/outputs.h"
 #include "io/atomic_file.h"
 #include "io/csv.h"
+#include "io/file_kind.h"
 #include "io/idx.h"
 #include "io/libsvm.h"
 #include "io/npy.h"
@@ -26,18 +27,6 @@ namespace filigree {
 using namespace internal;
 
 namespace {
-
-// Bytes that tell the formats apart; a text file begins with none of them.
-constexpr std::string_view kNpyStart = "\x93NUMPY";
-constexpr std::string_view kZipStart = "PK\x03\x04";
-constexpr std::string_view kIdxStart{"\0\0", 2};
-constexpr std::size_t kLooked = 4096;
-
-// "label feature:value …": the first line has a colon, and no comma.
-bool looks_like_libsvm(std::string_view start) {
-  const std::string_view line = start.substr(0, start.find('\n'));
-  return line.find(':') != std::string_view::npos && line.find(',') == std::string_view::npos;
-}
 
 void set_shape(InputTable& table, const std::string& name, std::size_t rows, std::size_t values) {
   constexpr std::size_t kMost = 0x7fffffff;
@@ -87,40 +76,55 @@ InputTable read_csv_inputs(const Network& network, const std::function<Source()>
   return table;
 }
 
-InputTable read_table(const Network& network, std::string_view start, const std::function<Source()>& open,
-                      const InputOptions& options, std::uint64_t memory_limit, const Observer& observer) {
+InputTable dense_table(NpyArray array, const std::string& name) {
+  if (array.shape.size() < 2)
+    fail("{}: {} dimensions, but rows and columns are needed", name, array.shape.size());
   InputTable table;
-  if (start.starts_with(kNpyStart) || start.starts_with(kZipStart)) {
-    Source source = open();
-    const std::string name = source.name();
-    NpyArray array = start.starts_with(kZipStart) ? read_npz(std::move(source)) : read_npy(std::move(source));
-    if (array.shape.size() < 2)
-      fail("{}: {} dimensions, but rows and columns are needed", name, array.shape.size());
-    table.bytes = std::move(array.bytes);
-    table.floats = std::move(array.floats);
-    set_shape(table, name, array.shape[0], table.bytes.size() + table.floats.size());
-  } else if (start.starts_with(kIdxStart)) {
-    Source source = open();
-    const std::string name = source.name();
-    IdxArray array = read_idx(std::move(source));
-    if (array.dims.size() < 2) fail("{}: one dimension, but rows and columns are needed", name);
-    table.bytes = std::move(array.data);
-    set_shape(table, name, array.dims[0], table.bytes.size());
-  } else if (looks_like_libsvm(start)) {
-    Source source = open();
-    const std::string name = source.name();
-    LibsvmTable sparse = read_libsvm(std::move(source), observer);
-    DataRows rows;
-    rows.rows = sparse.line.size();
-    rows.row_begin = std::move(sparse.row_begin);
-    rows.column = std::move(sparse.column);
-    rows.value = std::move(sparse.value);
-    // Columns beyond a sparse file's last are zero.
-    table = dense_rows(rows, std::max(sparse.features, network.inputs()), name, memory_limit);
-  } else {
-    table = read_csv_inputs(network, open, options, memory_limit, observer);
-  }
+  table.bytes = std::move(array.bytes);
+  table.floats = std::move(array.floats);
+  set_shape(table, name, array.shape[0], table.bytes.size() + table.floats.size());
   return table;
+}
+
+InputTable read_table(const Network& network, FileKind kind, const std::function<Source()>& open,
+                      const InputOptions& options, std::uint64_t memory_limit, const Observer& observer) {
+  if (kind == FileKind::csv) return read_csv_inputs(network, open, options, memory_limit, observer);
+  Source source = open();
+  const std::string name = source.name();
+  DataRows rows;
+  switch (kind) {
+    case FileKind::npy:
+      return dense_table(read_npy(std::move(source)), name);
+    case FileKind::npz: {
+      NpzTable npz = read_npz(std::move(source));
+      if (!npz.sparse()) return dense_table(std::move(npz.dense), name);
+      rows.rows = std::ssize(npz.row_begin) - 1;
+      rows.row_begin = std::move(npz.row_begin);
+      rows.column = std::move(npz.column);
+      rows.value = std::move(npz.value);
+      return dense_rows(rows, npz.columns, name, memory_limit);
+    }
+    case FileKind::idx: {
+      IdxArray array = read_idx(std::move(source));
+      if (array.dims.size() < 2) fail("{}: one dimension, but rows and columns are needed", name);
+      InputTable table;
+      table.bytes = std::move(array.data);
+      set_shape(table, name, array.dims[0], table.bytes.size());
+      return table;
+    }
+    case FileKind::libsvm: {
+      LibsvmTable sparse = read_libsvm(std::move(source), observer);
+      rows.rows = std::ssize(sparse.line);
+      rows.row_begin = std::move(sparse.row_begin);
+      rows.column = std::move(sparse.column);
+      rows.value = std::move(sparse.value);
+      // Columns beyond a sparse file's last are zero.
+      return dense_rows(rows, std::max(sparse.features, network.inputs()), name, memory_limit);
+    }
+    case FileKind::csv:
+      break;
+  }
+  return {};
 }
 
 void check_columns(const Network& network, const InputTable& inputs, const std::string& name) {
@@ -203,11 +207,6 @@ InputTable read_inputs(const Network& network, const std::filesystem::path& path
   const std::uint64_t memory_limit = memory_limit_or_usual(options.memory_limit);
   const std::filesystem::path found = path == "-" ? "/dev/stdin" : find_file(path).value_or(path);
   const std::string name = path == "-" ? "standard input" : path.string();
-  std::vector<char> start(kLooked);
-  const auto begin_of = [&start](Source source) {
-    const std::size_t got = source.read(std::as_writable_bytes(std::span(start)));
-    return std::string_view(start.data(), got);
-  };
   ByteString contents;  // of a pipe, which can be read only once
   std::function<Source()> open = [&] { return Source(found, memory_limit); };
   if (!std::filesystem::is_regular_file(found) || path == "-") {
@@ -215,7 +214,7 @@ InputTable read_inputs(const Network& network, const std::filesystem::path& path
     contents = read_all(source);
     open = [&] { return Source(contents.view(), name, memory_limit); };
   }
-  InputTable inputs = read_table(network, begin_of(open()), open, options, memory_limit, observer);
+  InputTable inputs = read_table(network, file_kind(open()), open, options, memory_limit, observer);
   check_columns(network, inputs, name);
   return inputs;
 }

@@ -280,6 +280,30 @@ NpyArray read_npy(Source source) {
   return array;
 }
 
+std::vector<Offset> read_npy_integers(Source source) {
+  const Header header = read_header(source);
+  const auto whole = [&]<typename T>(T) {
+    const std::vector<T> values = read_elements<T>(source, header);
+    return std::vector<Offset>(values.begin(), values.end());
+  };
+  switch (header.element) {
+    case Element::i32:
+      return whole(std::int32_t{});
+    case Element::i64:
+      return whole(std::int64_t{});
+    case Element::u8:
+    case Element::i8:
+    case Element::u16:
+    case Element::i16:
+    case Element::u32:
+    case Element::u64:
+    case Element::f32:
+    case Element::f64:
+      break;
+  }
+  fail("{}: the places of a sparse matrix are not int32 or int64", source.name());
+}
+
 void write_npy(const std::filesystem::path& path, std::span<const float> values, std::size_t columns) {
   assert(columns == 0 ? values.empty() : values.size() % columns == 0);
   std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}",

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "filigree/vocabulary.h"
 #include "io/source.h"
 
 namespace filigree::internal {
@@ -21,9 +23,25 @@ struct NpyArray {
 };
 
 NpyArray read_npy(Source source);
-// An array of an npz archive, as numpy.savez and savez_compressed write it: the only one with two dimensions
-// or more, or else the one that is called x, X, data or arr_0.
-NpyArray read_npz(Source source);
+// Whole numbers, as those that say where the entries of a sparse matrix are.
+std::vector<Offset> read_npy_integers(Source source);
+
+// What an npz archive says of rows, as numpy.savez, savez_compressed and scipy.sparse.save_npz write it.
+struct NpzTable {
+  // The only array with two dimensions or more, or else the one that is called x, X, data or arr_0.
+  NpyArray dense;
+  // Or a CSR matrix.
+  std::vector<Offset> row_begin;
+  std::vector<Index> column;  // increasing within a row
+  std::vector<float> value;
+  Index columns = 0;
+  // An array called y, Y, label, labels, target, targets or arr_1.
+  std::optional<NpyArray> target;
+  bool operator==(const NpzTable&) const = default;
+
+  bool sparse() const { return !row_begin.empty(); }
+};
+NpzTable read_npz(Source source);
 
 // A matrix of float32; `values` holds whole rows of `columns`.
 void write_npy(const std::filesystem::path& path, std::span<const float> values, std::size_t columns);

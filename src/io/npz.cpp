@@ -3,8 +3,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -130,27 +133,121 @@ class Archive {
   std::vector<Entry> entries_;
 };
 
+bool is_target(std::string_view key) {
+  constexpr std::array<std::string_view, 7> kKeys = {"y",      "Y",       "label", "labels",
+                                                     "target", "targets", "arr_1"};
+  return std::ranges::find(kKeys, key) != kKeys.end();
+}
+
+// The arrays of an archive by their names.
+class Arrays {
+ public:
+  explicit Arrays(Source& source)
+      : name_(source.name()),
+        limit_(source.limit()),
+        bytes_(read_all(source)),
+        archive_(bytes_.view(), name_, limit_) {
+    for (const Entry& entry : archive_.entries())
+      if (entry.name.ends_with(".npy")) entry_.emplace(entry.name.substr(0, entry.name.size() - 4), &entry);
+  }
+
+  bool has(const char* key) const { return entry_.contains(key); }
+  const std::map<std::string, const Entry*>& all() const { return entry_; }
+  std::vector<std::byte> contents(const std::string& key) { return archive_.contents(*entry_.at(key)); }
+
+  // Calls read(Source) for what is called `key`.
+  template <typename Read>
+  auto read(const std::string& key, const Read& read) {
+    const std::vector<std::byte> bytes = contents(key);
+    return read(Source(bytes, name_ + ":" + in_quotes(key), limit_));
+  }
+
+ private:
+  std::string name_;
+  std::uint64_t limit_;
+  ByteString bytes_;
+  Archive archive_;
+  std::map<std::string, const Entry*> entry_;
+};
+
+// Entries of one row in the order of their columns; two in one place are an error.
+void sort_row(NpzTable& table, std::size_t row, const std::string& name) {
+  const std::size_t begin = table.row_begin[row], end = table.row_begin[row + 1];
+  const auto columns = std::span(table.column).subspan(begin, end - begin);
+  if (!std::ranges::is_sorted(columns)) {
+    std::vector<std::pair<Index, float>> entries;
+    for (std::size_t e = begin; e < end; ++e) entries.emplace_back(table.column[e], table.value[e]);
+    std::ranges::sort(entries);
+    for (std::size_t e = begin; e < end; ++e) std::tie(table.column[e], table.value[e]) = entries[e - begin];
+  }
+  if (const auto twice = std::ranges::adjacent_find(columns); twice != columns.end())
+    fail("{}: row {} has two entries in column {}", name, row, *twice);
+}
+
+// As scipy.sparse.save_npz writes it.
+NpzTable read_csr(Arrays& arrays, const std::string& name) {
+  constexpr Offset kMost = std::numeric_limits<Index>::max();
+  const std::vector<std::byte> format = arrays.contents("format");
+  const std::string_view letters(reinterpret_cast<const char*>(format.data()), format.size());
+  if (!letters.ends_with("csr"))
+    fail("{}: a sparse matrix of another form than csr: save matrix.tocsr()", name);
+  const std::vector<Offset> shape = arrays.read("shape", read_npy_integers);
+  if (shape.size() != 2 || shape[0] < 1 || shape[0] > kMost || shape[1] < 1 || shape[1] > kMost)
+    fail("{}: shape {} of a sparse matrix", name, joined(shape, "x"));
+  NpzTable table;
+  table.columns = static_cast<Index>(shape[1]);
+  table.row_begin = arrays.read("indptr", read_npy_integers);
+  const std::vector<Offset> column = arrays.read("indices", read_npy_integers);
+  NpyArray values = arrays.read("data", read_npy);
+  table.value = values.bytes.empty() ? std::move(values.floats)
+                                     : std::vector<float>(values.bytes.begin(), values.bytes.end());
+  const bool fits = table.row_begin.size() == static_cast<std::size_t>(shape[0]) + 1 &&
+                    table.row_begin.front() == 0 && std::ranges::is_sorted(table.row_begin) &&
+                    table.row_begin.back() == std::ssize(column) && column.size() == table.value.size();
+  if (!fits)
+    fail("{}: {} rows, {} row ends, {} columns and {} values do not make a sparse matrix", name, shape[0],
+         table.row_begin.size(), column.size(), table.value.size());
+  table.column.reserve(column.size());
+  for (const Offset c : column) {
+    if (c < 0 || c >= shape[1]) fail("{}: column {} of a matrix of {}", name, c, shape[1]);
+    table.column.push_back(static_cast<Index>(c));
+  }
+  for (std::size_t r = 0; r + 1 < table.row_begin.size(); ++r) sort_row(table, r, name);
+  return table;
+}
+
 }  // namespace
 
-NpyArray read_npz(Source source) {
+NpzTable read_npz(Source source) {
   const std::string name = source.name();
-  const ByteString bytes = read_all(source);
-  Archive archive(bytes.view(), name, source.limit());
+  Arrays arrays(source);
+  NpzTable table;
+  if (arrays.has("indptr") && arrays.has("indices") && arrays.has("data") && arrays.has("shape") &&
+      arrays.has("format")) {
+    table = read_csr(arrays, name);
+    for (const auto& [key, entry] : arrays.all())
+      if (is_target(key)) table.target = arrays.read(key, read_npy);
+    return table;
+  }
   std::map<std::string, NpyArray> tables;
   std::string all;
-  for (const Entry& entry : archive.entries()) {
-    if (!entry.name.ends_with(".npy")) continue;
-    const std::string key = entry.name.substr(0, entry.name.size() - 4);
-    const std::vector<std::byte> contents = archive.contents(entry);
+  for (const auto& [key, entry] : arrays.all()) {
     all += (all.empty() ? "" : ", ") + in_quotes(key);
-    // Others may hold what is not read here, such as texts.
-    if (NpyArray array = read_npy(Source(contents, name + ":" + in_quotes(key), source.limit()));
-        array.shape.size() >= 2)
+    NpyArray array = arrays.read(key, read_npy);
+    if (is_target(key))
+      table.target = std::move(array);
+    else if (array.shape.size() >= 2)
       tables.emplace(key, std::move(array));
   }
-  if (tables.size() == 1) return std::move(tables.begin()->second);
+  if (tables.size() == 1) {
+    table.dense = std::move(tables.begin()->second);
+    return table;
+  }
   for (const char* usual : {"x", "X", "data", "arr_0"})
-    if (const auto found = tables.find(usual); found != tables.end()) return std::move(found->second);
+    if (const auto found = tables.find(usual); found != tables.end()) {
+      table.dense = std::move(found->second);
+      return table;
+    }
   fail(
       "{}: arrays {}, of which {} have rows and columns; there must be one, or one that is called x, X, data "
       "or arr_0",

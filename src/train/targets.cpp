@@ -98,6 +98,22 @@ void load_targets(const DataRows& data, const InputScaling& scaling, std::span<c
       to[t * stride + b] = (data.target[rows[b] * width + t] - scaling.mean_of(t)) * scaling.scale_of(t);
 }
 
+double spread_of(const DataRows& data, const InputScaling& scaling, std::span<const Index> rows) {
+  const std::size_t width = scaling.mean.size();
+  double spread = 0;
+  for (std::size_t t = 0; t < width; ++t) {
+    const auto scaled = [&](Index row) {
+      return (double{data.target[row * width + t]} - scaling.mean[t]) * scaling.scale[t];
+    };
+    double sum = 0, squares = 0;
+    for (const Index row : rows) sum += scaled(row);
+    const double mean = sum / static_cast<double>(rows.size());
+    for (const Index row : rows) squares += (scaled(row) - mean) * (scaled(row) - mean);
+    spread += squares / static_cast<double>(rows.size() * width);
+  }
+  return spread;
+}
+
 void to_own_units(Layer& layer, const InputScaling& scaling) {
   if (scaling.none()) return;
   for (Index o = 0; o < layer.weights.rows; ++o) {

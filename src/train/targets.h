@@ -25,6 +25,9 @@ Targets targets_of(const Dataset& data, const LearningOptions& options, std::spa
 void load_targets(const DataRows& data, const InputScaling& scaling, std::span<const Index> rows,
                   std::size_t stride, std::vector<float>& to);
 
+// The variance of scaled targets over some rows, the mean over the values.
+double spread_of(const DataRows& data, const InputScaling& scaling, std::span<const Index> rows);
+
 // The last layers of a network in training give scaled values. This takes one to the values' own units, and
 // back: weights and biases change, so that nothing is left to be done to the outputs.
 void to_own_units(Layer& layer, const InputScaling& scaling);

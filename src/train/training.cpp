@@ -360,7 +360,13 @@ void Training::step(std::span<const Index> rows) {
 }
 
 LossSum Training::evaluate(const DataRows& data, std::span<const Index> rows) {
-  return backend_->evaluate(data, rows);
+  LossSum sum = backend_->evaluate(data, rows);
+  if (data_.task != Task::values) return sum;
+  // Until here errors were compared with the spread of the training rows.
+  const double count = static_cast<double>(rows.size());
+  const double spread = spread_of(data, state_.targets.scaling, rows);
+  if (spread > 0) sum.score = count - (count - sum.score) / spread;
+  return sum;
 }
 
 std::vector<Index> Training::shuffled_rows(std::int64_t epoch) const {
