@@ -29,13 +29,18 @@ struct TrainArguments {
   bool test_every_epoch = false;
 };
 
-// Defaults, then the preset, then the file, then the command line.
-TrainConfig settings_of(const TrainArguments& arguments) {
+// Defaults, then the preset, then the file, then the command line. Whoever says nothing of all that has
+// the preset auto, which is no more than its name before there is `data`.
+TrainConfig settings_of(const TrainArguments& arguments, const Data* data) {
   TrainConfig config;
-  if (!arguments.preset.empty()) {
-    config.options = preset_options(arguments.preset);
-    config.options.preset = arguments.preset;
-  }
+  const bool says_nothing = arguments.preset.empty() && arguments.config.empty() &&
+                            arguments.resume.empty() && arguments.start.empty();
+  std::string& preset = config.options.preset;
+  preset = says_nothing ? kAutomaticPreset : arguments.preset;
+  if (data != nullptr)
+    config.options = preset_options(kAutomaticPreset, *data);
+  else if (!preset.empty() && preset != kAutomaticPreset)
+    config.options = preset_options(preset);
   if (!arguments.resume.empty()) {
     config = read_config(std::filesystem::path(arguments.resume) / "config.toml", config);
   } else if (!arguments.config.empty()) {
@@ -147,7 +152,9 @@ std::string evolution_text(const TrainOptions& options) {
 
 // What each preset sets, other than the defaults.
 std::string presets_text() {
-  std::string text = "Presets:";
+  std::string text =
+      "Presets:\n  auto  by rows and features: --hidden 64,64 to 256,256, --epochs, --batch 16 to 128, "
+      "--weight-decay";
   const std::vector<SettingInfo> defaults = setting_infos();
   for (const char* name : {"best", "fast", "ertl"}) {
     const std::vector<SettingInfo> infos = setting_infos(preset_options(name));
@@ -196,7 +203,7 @@ int run_train(TrainArguments& arguments, const Context& context) {
   const Common& common = arguments.common;
   arguments.common.prepare();
   arguments.device.prepare();
-  TrainConfig config = settings_of(arguments);
+  TrainConfig config = settings_of(arguments, nullptr);
   const RunDirectory directory{.path = arguments.resume.empty() ? arguments.out : arguments.resume,
                                .resume = !arguments.resume.empty(),
                                .test_every_epoch = arguments.test_every_epoch};
@@ -207,6 +214,8 @@ int run_train(TrainArguments& arguments, const Context& context) {
     const Observer observer = display.observer(context.stop);
     return start ? load_data_for(*start, config.data, observer) : load_data(config.data, observer);
   }();
+  if (config.options.preset == kAutomaticPreset && !directory.resume)
+    config.options = settings_of(arguments, &data).options;
   TrainOptions& options = config.options;
   if (arguments.start.empty()) options = completed(options, data);
   print_line(common, "data", data.describe());
@@ -239,10 +248,14 @@ Run add_train(CLI::App& command) {
   say_required_unless_resumed(*arguments->data.add_to(command));
   CLI::Option* preset =
       command
-          .add_option("--preset", arguments->preset,
-                      "a set of settings: best, fast or ertl; what each sets is listed below")
+          .add_option(
+              "--preset", arguments->preset,
+              "a set of settings: auto, best, fast or ertl; what each sets is listed below [auto, unless "
+              "--config, --start or --resume says more]")
           ->type_name("NAME")
-          ->check(says_what_is_wrong([](const std::string& name) { preset_options(name); }));
+          ->check(says_what_is_wrong([](const std::string& name) {
+            if (name != kAutomaticPreset) preset_options(name);
+          }));
   CLI::Option* config =
       command
           .add_option("--config", arguments->config,

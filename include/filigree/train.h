@@ -107,6 +107,9 @@ TrainOptions completed(const TrainOptions& options, const Data& data);
 
 // The settings behind a preset's name: "ertl", "best", "fast".
 TrainOptions preset_options(const std::string& name);
+inline constexpr const char* kAutomaticPreset = "auto";
+// The same, or kAutomaticPreset: network, epochs, batch and weight decay by rows and features.
+TrainOptions preset_options(const std::string& name, const Data& data);
 
 // What there is to set, with these defaults.
 std::vector<SettingInfo> setting_infos(const TrainOptions& standard = {});

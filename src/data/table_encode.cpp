@@ -59,8 +59,6 @@ InputColumn fit_number(const CsvTable& table, std::size_t column, std::span<cons
   const std::size_t at = table.columns[column].at;
   const std::string where = fmt::format("{}: {}", table.header.file, table.header.column(column));
   const std::vector<float> values = present(table, at, rows);
-  if (values.empty())
-    fail_for("drop_columns", "{} has no value in any of {} training rows: leave it out", where, rows.size());
   InputColumn result{name_of(table, column)};
   if (table.missing[at] > 0) {
     if (options.missing == Missing::refuse) {
@@ -206,6 +204,11 @@ std::vector<InputColumn> fit_columns(const CsvTable& table, ColumnRoles& roles, 
   std::vector<std::size_t> kept;
   for (const std::size_t c : roles.features) {
     const bool text = table.columns[c].use == ColumnUse::text;
+    if (!text && present(table, table.columns[c].at, rows).empty()) {
+      observer.warn(fmt::format("{}: {} is left out: it has no value in any of {} training rows",
+                                table.header.file, table.header.column(c), rows.size()));
+      continue;
+    }
     if (text && is_name_of_rows(table, c)) {
       observer.warn(fmt::format("{}: {} is left out: it has {} different texts in {} rows", table.header.file,
                                 table.header.column(c), table.text[table.columns[c].at].word.size(),

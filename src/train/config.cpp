@@ -297,7 +297,7 @@ void read_data(const std::string& file, const toml::node& node, DataOptions& dat
 void apply_preset(const Place& place, TrainOptions& options) {
   const std::string name = text_at(place);
   try {
-    const TrainOptions preset = preset_options(name);
+    const TrainOptions preset = name == kAutomaticPreset ? TrainOptions{} : preset_options(name);
     if (!options.preset.empty()) return;  // chosen before the file was read: it wins
     options = preset;
     options.preset = name;

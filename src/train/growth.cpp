@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/parallel.h"
+#include "filigree/sparse.h"
 #include "kernels/descent.h"
 #include "kernels/find_large.h"
 #include "kernels/gemm.h"
@@ -84,9 +85,31 @@ struct Ranked {
   }
 };
 
+// Of networks for small tables: oneDNN takes 30 ms to load, as long as all of their products without it.
+bool is_small(const Ranked& y, const Ranked& x, std::size_t width) {
+  constexpr std::size_t kMost = std::size_t{1} << 22;
+  return y.neuron.size() * x.neuron.size() * width <= kMost;
+}
+
+// As multiply(), every row and column.
+void multiply_small(const Ranked& y, const Ranked& x, std::size_t width, std::size_t row, std::size_t rows,
+                    std::size_t column, std::size_t columns, float* gradient) {
+  std::vector<Offset> begin(rows + 1);
+  for (std::size_t r = 0; r <= rows; ++r) begin[r] = static_cast<Offset>(r * columns);
+  std::vector<Index> all(rows * columns);
+  for (std::size_t e = 0; e < all.size(); ++e) all[e] = static_cast<Index>(e % columns);
+  sddmm({static_cast<Index>(rows), static_cast<Index>(columns), begin, all, {}},
+        std::span(y.samples).subspan(row * width, rows * width),
+        std::span(x.samples).subspan(column * width, columns * width), width, {gradient, rows * columns});
+}
+
 // Every step-th row of y from `row` on against every step-th of x from `column` on.
 void multiply(const Ranked& y, const Ranked& x, std::size_t width, std::size_t step, std::size_t row,
               std::size_t rows, std::size_t column, std::size_t columns, float* gradient) {
+  if (step == 1 && is_small(y, x, width)) {
+    multiply_small(y, x, width, row, rows, column, columns, gradient);
+    return;
+  }
   const long stride = step * width;
   gemm(rows, columns, width, {y.samples.data() + row * width, stride, false},
        {x.samples.data() + column * width, stride, true}, 0, gradient, columns);
@@ -95,6 +118,7 @@ void multiply(const Ranked& y, const Ranked& x, std::size_t width, std::size_t s
 // A bound that about twice `count` gradients exceed, from a sample of them: without it, most of the time goes
 // into candidates that are found before the bound has risen, and soon dropped.
 float likely_bound(const Ranked& y, const Ranked& x, std::size_t width, std::size_t count) {
+  if (is_small(y, x, width)) return 0;
   const double all = static_cast<double>(y.neuron.size()) * x.neuron.size();
   const std::size_t step = std::max(4.0, std::ceil(std::sqrt(all / (1 << 18))));
   const std::size_t rows = (y.neuron.size() + step - 1) / step, columns = (x.neuron.size() + step - 1) / step;
