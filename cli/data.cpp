@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "cli/command.h"
@@ -29,6 +30,12 @@ std::string percent(Offset part, Offset whole) {
   return share < 1 ? "< 1 %" : fmt::format("{:.0f} %", share);
 }
 
+// Six digits or more, and no exponent where people write none.
+std::string number_text(double number) {
+  const double magnitude = std::abs(number);
+  return magnitude >= 1e5 && magnitude < 1e15 ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
+}
+
 std::string kind_of(const ColumnSummary& column) {
   if (column.dates > 0 && 2 * column.dates > column.texts) return "dates";
   if (column.texts == 0) return column.numbers == 0 ? "nothing" : "numbers";
@@ -42,7 +49,8 @@ std::string contents_of(const ColumnSummary& column, Offset rows) {
   const bool numbers = column.texts == 0;
   if (numbers && column.numbers == 0) return "";
   if (numbers && (column.different == 0 || column.different > kFew))
-    return fmt::format("{:.6g} … {:.6g}, mean {:.6g}", column.least, column.most, column.mean);
+    return fmt::format("{} … {}, mean {}", number_text(column.least), number_text(column.most),
+                       number_text(column.mean));
   std::string text;
   for (std::size_t i = 0; i < std::min(kShown, column.common.size()); ++i)
     text += fmt::format("{}{} {}", i == 0 ? "" : ", ", shown(column.common[i].first),
@@ -67,7 +75,7 @@ std::string use_of(const ColumnSummary& column, const DataSummary& summary) {
   if (column.inputs == 0) return summary.fault.empty() ? "" : "input";
   std::string text = column.inputs == 1 ? "1 input" : fmt::format("{} inputs", with_commas(column.inputs));
   if (column.missing > 0 && kind_of(column) == "numbers" && column.fill == column.fill)
-    text += fmt::format(", gaps {:.6g}", column.fill);
+    text += ", gaps " + number_text(column.fill);
   return text;
 }
 

@@ -382,7 +382,7 @@ case $2 in
     check test "$(head -c 1 "$work/out")" = "{"
     check grep -q '"validation_accuracy": null' "$work/out"
     run 0 train --data digits:200 --epochs 1 --test-every-epoch --no-free-lost
-    says out "784-64-64-10"; says out "--out RUN"; check grep -q ' test ' "$work/out"
+    says out "784-256-256-10"; says out "--out RUN"; check grep -q ' test ' "$work/out"
     # Defaults < preset < file < command line; a preset of the command line beats the file's.
     printf 'preset = "best"\nepochs = 2\nnetwork = [784, 16, 10]\n[data]\nsource = "digits:200"\n' > "$work/c.toml"
     run 0 train --config "$work/c.toml" --out "$work/p1" --lr 0.05

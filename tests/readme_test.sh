@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Pages show what the program prints: readme_test.sh PROGRAM SOURCE_DIR [--update]. Runs the commands of each block of
-# README.md that begins with "$ filigree" or "$ ./run", in one directory, and compares what they print with what stands
-# there, times, rates, shares and the machine aside; --update writes the real output into the page. Also compares
-# docs/commands with the program's help.
+# README.md and docs/TABLES.md that begins with "$ ", in one directory, and compares
+# what they print with what stands there, times, rates, shares and the machine aside; --update writes the real output into
+# the pages. Also compares docs/commands with the program's help.
 set -uo pipefail
 program=$(realpath "$1") source=$(realpath "$2") update=${3:-}
 work=$(mktemp -d)
@@ -23,43 +23,47 @@ masked() {
   sed -E -e 's/[0-9][0-9.,]* (µs|ms|s)\b/N s/g' \
     -e 's/[0-9.,N]+ +[kMGTP]?(connections|rows)\/s/N/g' -e 's/-?[0-9.]+ ?%/N %/g' -e 's/[▁▂▃▄▅▆▇█]+/CURVE/g' \
     -e 's/^(machine +).*/\1M/' -e 's/(loss|speed-up) +[0-9.e×-]+/\1 N/g' -e 's/[0-9]+× by/N× by/' -e 's/\([0-9]+ wrong\)/(N wrong)/' \
-    -e 's/^[0-9],[0-9.e,-]+$/NUMBERS/' -e 's/^ +[0-9]+ +[0-9.]+ .*/EPOCH/' -e 's/^wrong .*/WRONG/' -e 's/ +/ /g' -e 's/ +$//'
+    -e 's/^[0-9],[0-9.e,-]+$/NUMBERS/' -e 's/^ +[0-9]+ +[0-9.]+ .*/EPOCH/' -e 's/^wrong .*/WRONG/' \
+    -e 's/^(errors|R²) .*/\1 N/' -e 's/R² [0-9.]+/R² N/' -e 's/;[0-9.]+$/;N/' -e 's/ +/ /g' -e 's/ +$//'
 }
 
-awk -v out="$work/block" '/^```/ { if (inside) { inside = 0 } else { inside = 1; first = 1; next } }
-  inside && first && /^\$ (filigree|.\/run|examples)/ { ++count; keep = 1 }
-  inside { first = 0; if (keep) print > (out "-" sprintf("%02d", count)) }
-  !inside { keep = 0 }' "$source/README.md"
+for page in README.md docs/TABLES.md; do
+  rm -f "$work"/block-*
+  awk -v out="$work/block" '/^```/ { if (inside) { inside = 0 } else { inside = 1; first = 1; next } }
+    inside && first && /^\$ / { ++count; keep = 1 }
+    inside { first = 0; if (keep) print > (out "-" sprintf("%02d", count)) }
+    !inside { keep = 0 }' "$source/$page"
 
-cp "$source/README.md" "$work/README.new"
-for block in "$work"/block-*; do
-  : > "$work/real"
-  while read -r line; do
-    [[ "$line" == '$ '* ]] || continue
-    command=${line#'$ '}
-    echo "$line" >> "$work/real"
-    run=${command/#.\/run/filigree}
-    [ "$run" != filigree ] || run="filigree demo"
-    bash -c "$run" >> "$work/real" 2> "$work/err" < /dev/null || { echo "FAILED: $command"; cat "$work/err"; failures=1; }
-  done < "$block"
-  if [ "$update" = --update ]; then
-    python3 - "$block" "$work/real" "$work/README.new" << 'PY'
+  cp "$source/$page" "$work/page.new"
+  for block in "$work"/block-*; do
+    : > "$work/real"
+    while read -r line; do
+      [[ "$line" == '$ '* ]] || continue
+      command=${line#'$ '}
+      echo "$line" >> "$work/real"
+      run=${command/#.\/run/filigree}
+      [ "$run" != filigree ] || run="filigree demo"
+      bash -c "$run" >> "$work/real" 2> "$work/err" < /dev/null || { echo "FAILED: $command"; cat "$work/err"; failures=1; }
+    done < "$block"
+    if [ "$update" = --update ]; then
+      python3 - "$block" "$work/real" "$work/page.new" << 'PY'
 import sys
 old, new, page = (open(p).read() for p in sys.argv[1:4])
 open(sys.argv[3], "w").write(page.replace("```\n" + old + "```", "```\n" + new + "```"))
 PY
-  elif ! diff <(masked < "$block") <(masked < "$work/real") > "$work/diff"; then
-    echo "FAILED: README.md shows something else than the program (tests/readme_test.sh $program $source --update):"
-    cat "$work/diff"
-    failures=1
-  elif ! paste <(percentages < "$block") <(percentages < "$work/real") |
-    awk '($1 - $2)^2 > 1.5^2 { print "README.md shows " $1 " %, the program " $2 " %"; bad = 1 } END { exit bad }'; then
-    echo "FAILED: more than 1.5 points apart"
-    failures=1
-  fi
+    elif ! diff <(masked < "$block") <(masked < "$work/real") > "$work/diff"; then
+      echo "FAILED: $page shows something else than the program (tests/readme_test.sh $program $source --update):"
+      cat "$work/diff"
+      failures=1
+    elif ! paste <(percentages < "$block") <(percentages < "$work/real") |
+      awk -v page="$page" '($1 - $2)^2 > 1.5^2 { print page " shows " $1 " %, the program " $2 " %"; bad = 1 } END { exit bad }'; then
+      echo "FAILED: more than 1.5 points apart"
+      failures=1
+    fi
+  done
+  [ "$update" != --update ] || cp "$work/page.new" "$source/$page"
 done
 if [ "$update" = --update ]; then
-  cp "$work/README.new" "$source/README.md"
   "$source/scripts/pages.sh" "$program"
   exit 0
 fi

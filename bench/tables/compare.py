@@ -67,7 +67,7 @@ TABLES = {
     "digits": ("classes", lambda: from_sklearn(sklearn.datasets.load_digits)),
     "Pima": ("classes", pima),
     "fgl (glass)": ("classes", lambda: from_r("fgl", "type")),
-    "spam7": ("classes", lambda: from_r("spam7", "yesno")),
+    "Chile": ("classes", lambda: from_r("Chile", "vote")),
     "Hdma": ("classes", lambda: from_r("Hdma", "deny")),
     "diabetes": ("values", lambda: from_sklearn(sklearn.datasets.load_diabetes)),
     "linnerud": ("values", linnerud),
