@@ -134,7 +134,7 @@ TrainOptions step_options(std::vector<Index> network, double sparsity, bool dens
 class TimedSteps {
  public:
   TimedSteps(const Dataset& data, const TrainOptions& options) : trainer_(data, options) {
-    rows_ = trainer_.shuffled_rows(0);
+    rows_ = trainer_.shuffled_rows(0).rows();
     time(3);
   }
 

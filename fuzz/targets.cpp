@@ -99,7 +99,7 @@ void idx(std::span<const std::byte> bytes) try {
 }
 
 void csv(std::span<const std::byte> bytes) try {
-  const CsvTable table = read_csv([&] { return Source(bytes, "fuzz"); }, {}, {},
+  const CsvTable table = read_csv([&] { return Source(bytes, "fuzz"); }, {TableOptions()},
                                   [](const CsvHeader& header) {
                                     std::vector<ColumnUse> uses(header.columns, ColumnUse::feature);
                                     if (uses.size() > 1) uses[1] = ColumnUse::target;

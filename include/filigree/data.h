@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "filigree/loss.h"
 #include "filigree/options.h"
+#include "filigree/rows.h"
 
 #pragma GCC visibility push(default)
 namespace filigree {
@@ -40,6 +42,28 @@ class Data {
 [[nodiscard]] Data load_data(const DataOptions& options, const Observer& observer = {});
 // From arrays: `features` values a row, one label (0, 1, …) a row; without test rows.
 [[nodiscard]] Data make_data(std::span<const float> values, std::span<const Index> labels, Index features);
+
+// Rows in memory, and what is to be told of them: classes, or targets.
+struct LabelledRows {
+  Rows rows;                            // of any kind and layout
+  std::span<const Index> classes = {};  // one a row: 0, 1, …
+  std::span<const float> targets = {};  // values, or labels (0 and 1): as many a row as there are
+  std::span<const float> weights = {};  // how much each row counts in training; empty: all the same
+};
+struct MakeOptions {
+  Task task = Task::classes;
+  Index targets = 0;  // classes, values or labels; 0: as many as the rows to train on show
+  std::vector<std::string> target_names = {};  // of the classes, values or labels
+  std::vector<std::string> feature_names = {};
+  std::optional<LabelledRows> validation = {};  // watched in training, in the place of a share of the rows
+  std::optional<LabelledRows> test = {};
+  std::string name = "data in memory";
+  // Floats and bytes that lie row by row without gaps are not copied: their memory must outlive the data.
+  bool borrow = false;
+};
+// Throws std::invalid_argument if sizes do not fit together, Error if numbers are not finite, classes or
+// labels out of range, columns of CSR rows not ascending, or weights negative.
+[[nodiscard]] Data make_data(const LabelledRows& train, const MakeOptions& options = {});
 
 // What a column of a table holds, and what would be done with it.
 struct ColumnSummary {

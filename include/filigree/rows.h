@@ -13,13 +13,24 @@
 #pragma GCC visibility push(default)
 namespace filigree {
 
-// Rows of inputs: 32-bit floats, bytes, or sparse (CSR) floats. The arrays must outlive the view.
+// Elements from one row to the next, and from one column to the next.
+struct Strides {
+  std::size_t row, column;
+};
+
+// Rows of inputs: floats of 32 or 64 bits, bytes, or sparse (CSR) floats. The arrays must outlive the view.
 class Rows {
  public:
   // Row-major, `stride` elements from one row to the next; 0: `columns`. Throws std::invalid_argument if the
   // values are not whole rows.
   Rows(std::span<const float> values, Index columns, std::size_t stride = 0);
   Rows(std::span<const std::uint8_t> values, Index columns, std::size_t stride = 0);
+  Rows(std::span<const double> values, Index columns, std::size_t stride = 0);
+  // In any layout: column by column, or every other element. Doubles and columns with gaps are copied to be
+  // read. Throws std::invalid_argument if an element lies beyond the values.
+  Rows(std::span<const float> values, std::size_t rows, Index columns, Strides strides);
+  Rows(std::span<const std::uint8_t> values, std::size_t rows, Index columns, Strides strides);
+  Rows(std::span<const double> values, std::size_t rows, Index columns, Strides strides);
   // CSR: row_begin has one more element than there are rows; columns that a row does not have are zero,
   // what it has several times is added up. Throws std::invalid_argument if the arrays do not fit together or
   // a column is not below `columns`.
@@ -29,16 +40,19 @@ class Rows {
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
   std::size_t stride() const { return stride_; }
+  std::size_t column_stride() const { return column_stride_; }
   bool sparse() const { return !row_begin_.empty(); }
   std::span<const float> floats() const { return floats_; }       // dense floats; empty of others
-  std::span<const std::uint8_t> bytes() const { return bytes_; }  // bytes; empty of others
+  std::span<const double> doubles() const { return doubles_; }    // dense doubles; the same
+  std::span<const std::uint8_t> bytes() const { return bytes_; }  // bytes; the same
   std::span<const Offset> row_begin() const { return row_begin_; }
   std::span<const Index> column() const { return column_; }
   std::span<const float> value() const { return value_; }
 
  private:
-  std::size_t rows_ = 0, columns_ = 0, stride_ = 0;
+  std::size_t rows_ = 0, columns_ = 0, stride_ = 0, column_stride_ = 1;
   std::span<const float> floats_ = {};
+  std::span<const double> doubles_ = {};
   std::span<const std::uint8_t> bytes_ = {};
   std::span<const Offset> row_begin_ = {};
   std::span<const Index> column_ = {};

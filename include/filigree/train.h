@@ -79,6 +79,11 @@ class Trainer {
   // that a stop ended (Cancelled). observer.epoch is not called: the report is the result. Throws
   // std::invalid_argument once done().
   EpochReport epoch(const TrainObserver& observer = {});
+  // From here on with other rows, whose features and targets are the same, for `epochs` epochs more than are
+  // done. The network, the optimizer's memory, scaling and history stay; what the outputs are called as well.
+  // The learning rate follows options().learning.schedule over all epochs: Schedule::constant is for rows
+  // that keep coming. Throws Error if the data does not fit; nothing has changed then.
+  void go_on_with(const Data& data, std::int64_t epochs = 1);
   // After options().run.epochs epochs, or when patience has run out; step() does not count.
   bool done() const;
   // With patience: back to the network of the best epoch in validation, as train() does at its end.

@@ -13,8 +13,6 @@ using namespace internal;
 
 namespace {
 
-constexpr Index kMostClasses = 65536;
-
 std::string with_commas(Index number) {
   const std::string digits = std::to_string(number);
   std::string text;
@@ -81,29 +79,6 @@ std::string internal::describe(const Dataset& set) {
 Data load_data(const DataOptions& options, const Observer& observer) {
   Data::Impl impl{load_dataset(options, observer), options};
   impl.options.source = absolute_source(options.source);
-  return Data(std::make_shared<Data::Impl>(std::move(impl)));
-}
-
-Data make_data(std::span<const float> values, std::span<const Index> labels, Index features) {
-  if (features < 1) throw std::invalid_argument(fmt::format("{} features", features));
-  if (labels.empty()) throw std::invalid_argument("no rows");
-  if (values.size() != labels.size() * features)
-    throw std::invalid_argument(
-        fmt::format("{} values for {} rows of {} features", values.size(), labels.size(), features));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values[i])) fail("feature {} of row {} is {}", i % features, i / features, values[i]);
-  for (std::size_t r = 0; r < labels.size(); ++r)
-    if (labels[r] < 0 || labels[r] >= kMostClasses)
-      fail("label of row {} is {}, but labels are 0, 1, … up to {}", r, labels[r], kMostClasses - 1);
-  Data::Impl impl;
-  Dataset& set = impl.dataset;
-  set.name = "data in memory";
-  set.classes = std::ranges::max(labels) + 1;
-  set.train.rows = labels.size();
-  set.train.features = set.test.features = features;
-  set.train.label.assign(labels.begin(), labels.end());
-  set.train.floats = Buffer<float>(values.size());
-  std::ranges::copy(values, set.train.floats.begin());
   return Data(std::make_shared<Data::Impl>(std::move(impl)));
 }
 

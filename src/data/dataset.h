@@ -20,15 +20,22 @@ struct DataRows {
   Index rows = 0, features = 0;
   std::vector<Index> label;  // one per row, 0 … classes-1; may be empty where it is not known
   Buffer<std::uint8_t> bytes;
+  bool pixels = true;             // bytes are alike and share a scale; else each column of them has its own
   Buffer<float> floats;           // rows × features, as bytes are
   std::vector<Offset> row_begin;  // sparse: rows + 1
-  std::vector<Index> column;      // strictly increasing within a row
-  std::vector<float> value;
+  Buffer<Index> column;           // strictly increasing within a row
+  Buffer<float> value;
   // In the place of labels, for values and labels: rows × targets; of labels each is 0 or 1.
   std::vector<float> target = {};
   std::vector<float> weight = {};  // one per row; empty: all weigh the same
 
   bool sparse() const { return !row_begin.empty(); }
+  std::size_t feature_bytes() const;  // of all rows
+  // Features may lie in a file that is mapped: those of rows [first, last) are not needed for a while, or
+  // will be soon.
+  bool on_disk() const { return bytes.on_disk() || floats.on_disk() || value.on_disk(); }
+  void forget(Index first, Index last) const;
+  void fetch(Index first, Index last) const;
 };
 
 // What a model remembers of the rows that it was trained on: enough to see whether other data are the same.
@@ -41,6 +48,7 @@ struct Dataset {
   std::string name;  // "Fashion-MNIST"
   Index classes = 0;
   DataRows train, test;                         // the same features; test may hold no rows
+  DataRows validation = {};                     // rows to be watched; none: a share of the training rows is
   std::vector<std::string> target_names = {};   // of the classes, values or labels; empty: 0, 1, …
   std::vector<std::string> feature_names = {};  // of the features, where the file names its columns
   DataOrigin origin = {};
@@ -90,9 +98,10 @@ std::string absolute_source(const std::string& source);
 
 // From the given rows. Sparse rows stay as they are, but where `indicators` says which features are 0 or 1:
 // the others stand in every row, and are scaled.
-//   standard: mean 0 and variance 1, one mean and scale for all pixels (bytes), one per column (floats;
-//             scale 1 where a column is constant), computed in double
-//   unit: zeros stay zeros, the largest magnitude is 1 (bytes: 255 is), one scale per column
+//   standard: mean 0 and variance 1, one mean and scale for all pixels, one per column of others (scale 1
+//   where a
+//             column is constant), computed in double
+//   unit: zeros stay zeros, the largest magnitude is 1 (of pixels: 255 is), one scale per column
 InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const Index> rows,
                            std::span<const char> indicators = {});
 

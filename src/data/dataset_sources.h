@@ -45,7 +45,7 @@ Dataset load_npy(Names files, const LoadRequest& request);
 Dataset load_npz(Names files, const LoadRequest& request);
 
 // Opens a text file, again and again.
-std::function<Source()> csv_opener(const std::string& file, const DataOptions& options);
+std::function<Source()> csv_opener(const std::string& file);
 
 // The names of columns that the options hold: a line with one of them is a header.
 std::vector<std::string> option_names(const DataOptions& options);

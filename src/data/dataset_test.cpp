@@ -248,7 +248,7 @@ TEST(CsvSets, RowsAreSplitUnlessThereIsATestFile) {
   std::string text = "x,y,kind\n";
   for (int i = 0; i < 20; ++i) text += fmt::format("{},{},{}\n", i, i + 0.5, i % 2);
   const std::string train = put_file(directory / "train.csv", text);
-  const std::string test = put_file(directory / "test.csv", "x,y,kind\n7,8,1\n");
+  const std::string test = put_file(directory / "test.csv", "x,y,kind\n7.5,8,1\n");
   const Dataset split =
       load_dataset({.source = "csv:" + train, .label_column = "kind", .test_share = 0.25}, {});
   EXPECT_EQ(split.name, "train.csv");
@@ -269,7 +269,7 @@ TEST(CsvSets, RowsAreSplitUnlessThereIsATestFile) {
   EXPECT_EQ(whole.test.features, 2);
   const Dataset given = load_dataset({.source = "csv:" + train + "," + test, .label_column = "3"}, {});
   EXPECT_EQ(given.train.rows, 20);
-  EXPECT_EQ(all(given.test.floats), (Floats{7, 8}));
+  EXPECT_EQ(all(given.test.floats), (Floats{7.5, 8}));
   EXPECT_EQ(given.test.label, Indices{1});
 }
 

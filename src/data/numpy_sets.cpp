@@ -19,13 +19,6 @@ Source source_of(const std::string& file, const DataOptions& options) {
   return Source(find_file(file).value_or(file), memory_limit_or_usual(options.memory_limit));
 }
 
-template <typename T>
-Buffer<T> buffer_of(const std::vector<T>& values) {
-  Buffer<T> buffer(values.size());
-  std::ranges::copy(values, buffer.begin());
-  return buffer;
-}
-
 DataRows dense_rows(const NpyArray& array, const std::string& file) {
   constexpr std::size_t kMost = std::numeric_limits<Index>::max();
   const std::size_t values = array.bytes.size() + array.floats.size();
@@ -48,8 +41,8 @@ DataRows rows_of(NpzTable& table, const std::string& file) {
   rows.rows = static_cast<Index>(table.row_begin.size()) - 1;
   rows.features = table.columns;
   rows.row_begin = std::move(table.row_begin);
-  rows.column = std::move(table.column);
-  rows.value = std::move(table.value);
+  rows.column = buffer_of(table.column);
+  rows.value = buffer_of(table.value);
   return rows;
 }
 

@@ -83,7 +83,7 @@ TEST_F(NumpySets, RowsAndTargetsComeFromTwoFiles) {
   EXPECT_EQ(set.classes, 2);
   EXPECT_EQ(set.target_names, (std::vector<std::string>{"-1", "7"}));
   EXPECT_EQ(set.train.label, (std::vector<Index>{1, 0, 1}));
-  EXPECT_TRUE(std::ranges::equal(set.train.floats, std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(std::ranges::equal(set.train.bytes, std::vector<float>{1, 2, 3, 4, 5, 6})) << "which hold them";
   const std::string values = put("v.npy", npy("<f8", "(3, 2)", bytes_of<double>({.5, 1, 2, 3, 4, 5})));
   const Dataset two = load(rows + "," + values);
   EXPECT_EQ(two.task, Task::values);

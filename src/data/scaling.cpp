@@ -17,7 +17,7 @@ float scale_of(double variance) {
   return scale <= std::numeric_limits<float>::max() ? static_cast<float>(scale) : 1.0F;
 }
 
-InputScaling of_bytes(const DataRows& data, std::span<const Index> rows) {
+InputScaling of_pixels(const DataRows& data, std::span<const Index> rows) {
   const std::size_t features = data.features;
   std::array<std::uint64_t, 256> times = {};  // counting is exact, so that equal pixels have no variance
   for (const Index row : rows) {
@@ -36,40 +36,60 @@ InputScaling of_bytes(const DataRows& data, std::span<const Index> rows) {
   return {{static_cast<float>(mean)}, {scale_of(variance)}};
 }
 
-InputScaling of_floats(const DataRows& data, std::span<const Index> rows) {
-  const std::size_t features = data.features;
-  const auto row_data = [&](Index row) { return data.floats.data() + row * features; };
-  // Differences to the first row are summed up: a constant column's mean is then exactly its value.
-  const float* const first = row_data(rows.front());
-  std::vector<double> mean(features), variance(features);
-  for (const Index row : rows) {
-    const float* const x = row_data(row);
-    for (std::size_t c = 0; c < features; ++c) mean[c] += static_cast<double>(x[c]) - first[c];
+// Rows that lie on disk are let go again on the way.
+template <typename Row>
+void for_rows(const DataRows& data, std::span<const Index> rows, const Row& act) {
+  constexpr std::size_t kForgotten = 1 << 14;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    act(static_cast<std::size_t>(rows[i]) * data.features);
+    if (i % kForgotten == 0 && i > 0) data.forget(rows[i - kForgotten], rows[i]);
   }
+}
+
+template <typename T>
+InputScaling of_columns(const DataRows& data, const Buffer<T>& values, std::span<const Index> rows) {
+  const std::size_t features = data.features;
+  // Differences to the first row are summed up: a constant column's mean is then exactly its value.
+  const T* const first = values.data() + static_cast<std::size_t>(rows.front()) * features;
+  std::vector<double> mean(features), variance(features);
+  for_rows(data, rows, [&](std::size_t at) {
+    for (std::size_t c = 0; c < features; ++c) mean[c] += static_cast<double>(values[at + c]) - first[c];
+  });
   const double count = rows.size();
   for (std::size_t c = 0; c < features; ++c) mean[c] = first[c] + mean[c] / count;
-  for (const Index row : rows) {
-    const float* const x = row_data(row);
-    for (std::size_t c = 0; c < features; ++c) variance[c] += (x[c] - mean[c]) * (x[c] - mean[c]);
-  }
+  for_rows(data, rows, [&](std::size_t at) {
+    for (std::size_t c = 0; c < features; ++c) {
+      const double difference = values[at + c] - mean[c];
+      variance[c] += difference * difference;
+    }
+  });
   InputScaling scaling;
   for (std::size_t c = 0; c < features; ++c) {
-    scaling.mean.push_back(mean[c]);
+    scaling.mean.push_back(static_cast<float>(mean[c]));
     scaling.scale.push_back(scale_of(variance[c] / count));
   }
   return scaling;
 }
 
-InputScaling to_unit(const DataRows& data, std::span<const Index> rows) {
-  if (!data.bytes.empty()) return {{0}, {1.0F / 255}};
+template <typename T>
+InputScaling to_unit(const DataRows& data, const Buffer<T>& values, std::span<const Index> rows) {
   const std::size_t features = data.features;
   std::vector<float> largest(features);
-  for (const Index row : rows)
+  for_rows(data, rows, [&](std::size_t at) {
     for (std::size_t c = 0; c < features; ++c)
-      largest[c] = std::max(largest[c], std::fabs(data.floats[row * features + c]));
+      largest[c] = std::max(largest[c], std::fabs(static_cast<float>(values[at + c])));
+  });
   InputScaling scaling{std::vector<float>(features), {}};
   for (const float m : largest) scaling.scale.push_back(scale_of(static_cast<double>(m) * m));
   return scaling;
+}
+
+InputScaling scaling_of(Scaling kind, const DataRows& data, std::span<const Index> rows) {
+  const bool unit = kind == Scaling::unit;
+  if (data.bytes.empty())
+    return unit ? to_unit(data, data.floats, rows) : of_columns(data, data.floats, rows);
+  if (!data.pixels) return unit ? to_unit(data, data.bytes, rows) : of_columns(data, data.bytes, rows);
+  return unit ? InputScaling{{0}, {1.0F / 255}} : of_pixels(data, rows);
 }
 
 // The features of sparse rows that stand in every row.
@@ -93,9 +113,7 @@ InputScaling input_scaling(Scaling kind, const DataRows& data, std::span<const I
   // Of sparse rows the features that are to be scaled, as dense ones.
   const DataRows dense = data.sparse() ? without_indicators(data, indicators) : DataRows();
   const DataRows& scaled = data.sparse() ? dense : data;
-  InputScaling scaling = kind == Scaling::unit  ? to_unit(scaled, rows)
-                         : scaled.bytes.empty() ? of_floats(scaled, rows)
-                                                : of_bytes(scaled, rows);
+  InputScaling scaling = scaling_of(kind, scaled, rows);
   if (indicators.empty()) return scaling;
   InputScaling all{std::vector<float>(indicators.size(), 0.0f), std::vector<float>(indicators.size(), 1.0f)};
   for (std::size_t f = 0, at = 0; f < indicators.size(); ++f) {

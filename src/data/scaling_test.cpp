@@ -77,8 +77,8 @@ TEST(Standardisation, LeavesSparseRowsAndNoRowsAlone) {
   sparse.rows = 1;
   sparse.features = 3;
   sparse.row_begin = {0, 1};
-  sparse.column = {1};
-  sparse.value = {5};
+  sparse.column = buffer_of(std::vector<Index>{1});
+  sparse.value = buffer_of(std::vector<float>{5});
   EXPECT_EQ(input_scaling(Scaling::standard, sparse, first_rows(1)), InputScaling{});
   EXPECT_EQ(input_scaling(Scaling::standard, floats_of(1, {1, 2}), {}), InputScaling{});
 }

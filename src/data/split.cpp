@@ -8,24 +8,15 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/parallel.h"
 #include "base/random.h"
+#include "base/system.h"
+#include "data/data_rows.h"
 
 namespace filigree::internal {
 namespace {
 
+constexpr Index kForgotten = 1 << 14;                 // rows on disk that are let go together
 constexpr std::uint64_t kSplitStream = 0x73706c6974;  // "split": far from the small numbers others use
-
-template <typename T>
-Buffer<T> take_dense(const Buffer<T>& from, std::size_t features, std::span<const Index> rows) {
-  Buffer<T> taken(from.empty() ? 0 : rows.size() * features);
-  if (taken.empty()) return taken;
-  parallel_for(rows.size(), 1024, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t r = begin; r < end; ++r)
-      std::copy_n(from.data() + rows[r] * features, features, taken.data() + r * features);
-  });
-  return taken;
-}
 
 }  // namespace
 
@@ -56,6 +47,7 @@ std::uint64_t hash_of_rows(const DataRows& rows) {
     return hash;
   };
   const std::size_t features = rows.features;
+  std::vector<float> wide(rows.pixels ? 0 : features);
   std::uint64_t sum = 1;
   for (Index r = 0; r < rows.rows; ++r) {
     std::uint64_t hash = features;
@@ -64,53 +56,28 @@ std::uint64_t hash_of_rows(const DataRows& rows) {
       const std::size_t size = rows.row_begin[r + 1] - begin;
       hash = hash_bytes(rows.column.data() + begin, size * sizeof(Index), hash);
       hash = hash_bytes(rows.value.data() + begin, size * sizeof(float), hash);
-    } else if (!rows.bytes.empty()) {
+    } else if (!rows.bytes.empty() && rows.pixels) {
       hash = hash_bytes(rows.bytes.data() + r * features, features, hash);
+    } else if (!rows.bytes.empty()) {  // as the floats that they were
+      std::copy_n(rows.bytes.data() + r * features, features, wide.begin());
+      hash = hash_bytes(wide.data(), features * sizeof(float), hash);
     } else {
       hash = hash_bytes(rows.floats.data() + r * features, features * sizeof(float), hash);
     }
     sum += mix64(hash);
+    if (r % kForgotten == 0) rows.forget(std::max<Index>(r, kForgotten) - kForgotten, r);
   }
   return std::max<std::uint64_t>(1, sum);
 }
 
 void draw_parts(const DataRows& rows, const DataOptions& options, Dataset& set) {
   const Split split = split_rows(rows.rows, options.test_share, options.seed);
-  set.train = take_rows(rows, split.train);
-  set.test = take_rows(rows, split.test);
+  const TakeOptions take{memory_limit_or_usual(options.memory_limit) / 4, fits_bytes(rows), set.name};
+  set.train = take_rows(rows, split.train, take);
+  set.test = take_rows(rows, split.test, take);
   set.test_drawn = true;
   set.origin.all_rows = hash_of_rows(rows);
   set.origin.train_rows = hash_of_rows(set.train);
-}
-
-DataRows take_rows(const DataRows& from, std::span<const Index> rows) {
-  DataRows taken;
-  taken.rows = rows.size();
-  taken.features = from.features;
-  if (!from.label.empty()) {
-    taken.label.reserve(rows.size());
-    for (const Index row : rows) taken.label.push_back(from.label[row]);
-  }
-  const std::size_t targets = from.rows == 0 ? 0 : from.target.size() / from.rows;
-  for (const Index row : rows) {
-    const auto begin = from.target.begin() + static_cast<std::ptrdiff_t>(row * targets);
-    taken.target.insert(taken.target.end(), begin, begin + static_cast<std::ptrdiff_t>(targets));
-    if (!from.weight.empty()) taken.weight.push_back(from.weight[row]);
-  }
-  const std::size_t features = from.features;
-  taken.bytes = take_dense(from.bytes, features, rows);
-  taken.floats = take_dense(from.floats, features, rows);
-  if (from.sparse()) {
-    taken.row_begin.push_back(0);
-    for (const Index row : rows) {
-      const std::ptrdiff_t begin = from.row_begin[row];
-      const std::ptrdiff_t end = from.row_begin[row + 1];
-      taken.column.insert(taken.column.end(), from.column.begin() + begin, from.column.begin() + end);
-      taken.value.insert(taken.value.end(), from.value.begin() + begin, from.value.begin() + end);
-      taken.row_begin.push_back(taken.column.size());
-    }
-  }
-  return taken;
 }
 
 }  // namespace filigree::internal

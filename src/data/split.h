@@ -24,7 +24,4 @@ std::uint64_t hash_of_rows(const DataRows& rows);
 // Draws the test rows of `set` from `rows`, by options.test_share and options.seed.
 void draw_parts(const DataRows& rows, const DataOptions& options, Dataset& set);
 
-// The given rows in the given order, with their labels.
-DataRows take_rows(const DataRows& from, std::span<const Index> rows);
-
 }  // namespace filigree::internal

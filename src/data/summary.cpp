@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/system.h"
 #include "data/dataset_sources.h"
 #include "data/table_columns.h"
 #include "filigree/data.h"
@@ -67,7 +68,7 @@ ColumnSummary summarize_column(const TargetCells& cells) {
 void look_at_cells(const std::string& file, const DataOptions& options, const Observer& observer,
                    DataSummary& summary) {
   const CsvTable table = read_csv(
-      csv_opener(file, options), options.table, option_names(options),
+      csv_opener(file), {options.table, option_names(options), memory_limit_or_usual(options.memory_limit)},
       [](const CsvHeader& header) { return std::vector<ColumnUse>(header.columns, ColumnUse::target); },
       observer);
   summary.rows = std::ssize(table.line);

@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "io/json_value.h"
 #include "io/message_text.h"
+#include "io/row_store.h"
 
 namespace filigree::internal {
 
@@ -18,18 +19,57 @@ namespace {
 constexpr float kNoFill = std::numeric_limits<float>::quiet_NaN();
 constexpr double kFewRows = 20;  // of which nothing is suspicious
 
+// Lets go of numbers on disk once so many rows are behind `row`.
+void forget_rows(const CsvTable& table, std::size_t row) {
+  constexpr std::size_t kForgotten = 1 << 14;
+  if (row % kForgotten == 0 && row > 0)
+    table.number.forget((row - kForgotten) * table.numbers, kForgotten * table.numbers);
+}
+
 std::string name_of(const CsvTable& table, std::size_t column) {
   const std::vector<std::string>& names = table.header.names;
   return names.empty() ? fmt::format("column {}", column + 1) : names[column];
+}
+
+// What the rows to train on say of a column of numbers.
+struct NumberFacts {
+  std::size_t present = 0;
+  double sum = 0;
+  float first = 0;
+  bool constant = true;
+  bool counts = true;  // each row, of all, has one more than the last
+};
+
+// Of all columns of numbers in one walk, because they may be on disk.
+std::vector<NumberFacts> number_facts(const CsvTable& table, std::span<const Index> rows) {
+  std::vector<NumberFacts> facts(table.numbers);
+  auto chosen = rows.begin();
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    const float* const row = table.number.data() + r * table.numbers;
+    const bool trains = chosen != rows.end() && static_cast<std::size_t>(*chosen) == r;
+    if (trains) ++chosen;
+    for (std::size_t c = 0; c < facts.size(); ++c) {
+      NumberFacts& of = facts[c];
+      if (r > 0) of.counts = of.counts && row[c] == row[c - table.numbers] + 1;
+      if (!trains || std::isnan(row[c])) continue;
+      if (of.present++ == 0) of.first = row[c];
+      of.constant = of.constant && row[c] == of.first;
+      of.sum += row[c];
+    }
+    forget_rows(table, r);
+  }
+  return facts;
 }
 
 // The numbers of a column that are there, in the given rows.
 std::vector<float> present(const CsvTable& table, std::size_t at, std::span<const Index> rows) {
   std::vector<float> values;
   values.reserve(rows.size());
-  for (const Index row : rows)
+  for (const Index row : rows) {
     if (const float value = table.number[row * table.numbers + at]; !std::isnan(value))
       values.push_back(value);
+    forget_rows(table, row);
+  }
   return values;
 }
 
@@ -40,12 +80,13 @@ float median_of(std::vector<float> values) {
   return (double{*middle} + *std::max_element(values.begin(), middle)) / 2;
 }
 
-float fill_of(const std::vector<float>& values, const TableOptions& options) {
+float fill_of(const CsvTable& table, std::size_t at, const NumberFacts& facts, std::span<const Index> rows,
+              const TableOptions& options) {
   switch (options.missing) {
     case Missing::mean:
-      return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+      return static_cast<float>(facts.sum / static_cast<double>(facts.present));
     case Missing::median:
-      return median_of(values);
+      return median_of(present(table, at, rows));
     case Missing::constant:
       return static_cast<float>(options.missing_value);
     case Missing::refuse:
@@ -54,11 +95,10 @@ float fill_of(const std::vector<float>& values, const TableOptions& options) {
   return kNoFill;
 }
 
-InputColumn fit_number(const CsvTable& table, std::size_t column, std::span<const Index> rows,
-                       const TableOptions& options, const Observer& observer) {
+InputColumn fit_number(const CsvTable& table, std::size_t column, const NumberFacts& facts,
+                       std::span<const Index> rows, const TableOptions& options, const Observer& observer) {
   const std::size_t at = table.columns[column].at;
   const std::string where = fmt::format("{}: {}", table.header.file, table.header.column(column));
-  const std::vector<float> values = present(table, at, rows);
   InputColumn result{name_of(table, column)};
   if (table.missing[at] > 0) {
     if (options.missing == Missing::refuse) {
@@ -67,19 +107,14 @@ InputColumn fit_number(const CsvTable& table, std::size_t column, std::span<cons
       fail_for("missing", "{}:{}: {} is missing", table.header.file, table.line[row],
                table.header.column(column));
     }
-    result.fill = fill_of(values, options);
+    result.fill = fill_of(table, at, facts, rows, options);
     result.marks_missing = options.mark_missing;
   }
   if (rows.size() < kFewRows) return result;
-  const bool constant = std::ranges::all_of(values, [&](float v) { return v == values.front(); });
-  if (constant && values.size() == rows.size())
-    observer.warn(fmt::format("{} is {} in all {} training rows, which tells nothing", where, values.front(),
-                              values.size()));
-  if (values.size() != table.rows() && values.size() != rows.size()) return result;
-  bool counts = true;
-  for (std::size_t r = 1; r < table.rows() && counts; ++r)
-    counts = table.number[r * table.numbers + at] == table.number[(r - 1) * table.numbers + at] + 1;
-  if (counts)
+  if (facts.constant && facts.present == rows.size())
+    observer.warn(fmt::format("{} is {} in all {} training rows, which tells nothing", where, facts.first,
+                              rows.size()));
+  if (facts.counts)
     observer.warn(
         fmt::format("{} counts the rows: is it a number that says nothing of them? "
                     "(--drop-columns leaves it out)",
@@ -200,11 +235,12 @@ class Encoder {
 
 std::vector<InputColumn> fit_columns(const CsvTable& table, ColumnRoles& roles, std::span<const Index> rows,
                                      const TableOptions& options, const Observer& observer) {
+  const std::vector<NumberFacts> facts = number_facts(table, rows);
   std::vector<InputColumn> columns;
   std::vector<std::size_t> kept;
   for (const std::size_t c : roles.features) {
     const bool text = table.columns[c].use == ColumnUse::text;
-    if (!text && present(table, table.columns[c].at, rows).empty()) {
+    if (!text && facts[table.columns[c].at].present == 0) {
       observer.warn(fmt::format("{}: {} is left out: it has no value in any of {} training rows",
                                 table.header.file, table.header.column(c), rows.size()));
       continue;
@@ -217,7 +253,7 @@ std::vector<InputColumn> fit_columns(const CsvTable& table, ColumnRoles& roles, 
     }
     kept.push_back(c);
     columns.push_back(text ? fit_text(table, c, rows, options)
-                           : fit_number(table, c, rows, options, observer));
+                           : fit_number(table, c, facts[table.columns[c].at], rows, options, observer));
   }
   if (columns.empty()) fail("{}: no column is left to learn from", table.header.file);
   roles.features = kept;
@@ -251,8 +287,8 @@ std::vector<char> indicators_of(const std::vector<InputColumn>& columns) {
   return marks;
 }
 
-DataRows encode_rows(const CsvTable& table, const ColumnRoles& roles,
-                     const std::vector<InputColumn>& columns) {
+DataRows encode_rows(CsvTable& table, const ColumnRoles& roles, const std::vector<InputColumn>& columns,
+                     std::uint64_t memory) {
   // A product with sparse rows costs about four times as much a connection as one with dense panels.
   constexpr std::size_t kSparseFrom = 64, kSparseShare = 4;
   const Encoder encoder(table, roles, columns);
@@ -261,31 +297,43 @@ DataRows encode_rows(const CsvTable& table, const ColumnRoles& roles,
   if (inputs > static_cast<std::size_t>(std::numeric_limits<Index>::max()))
     fail("{}: {} inputs", table.header.file, inputs);
   DataRows rows;
-  rows.rows = table.rows();
-  rows.features = inputs;
+  rows.rows = static_cast<Index>(table.rows());
+  rows.features = static_cast<Index>(inputs);
   if (inputs >= kSparseFrom && encoder.entries() * kSparseShare <= inputs) {
+    RowStore<Index> column(table.header.file, memory / 2);
+    RowStore<float> values(table.header.file, memory / 2);
     rows.row_begin.push_back(0);
     for (std::size_t r = 0; r < table.rows(); ++r) {
       encoder.row(r, [&](std::size_t input, float value) {
-        rows.column.push_back(input);
-        rows.value.push_back(value);
+        const auto at = static_cast<Index>(input);
+        column.append({&at, 1});
+        values.append({&value, 1});
       });
-      rows.row_begin.push_back(rows.column.size());
+      rows.row_begin.push_back(static_cast<Offset>(values.size()));
+      forget_rows(table, r);
     }
+    rows.column = column.take();
+    rows.value = values.take();
     return rows;
   }
-  rows.floats = Buffer<float>(table.rows() * inputs);
-  const bool as_they_are = encoder.changes_nothing();
-  parallel_for(table.rows(), 1024, [&](std::size_t begin, std::size_t end) {
-    const auto to = std::span(rows.floats).subspan(begin * inputs, (end - begin) * inputs);
-    if (as_they_are) {
-      std::copy_n(table.number.begin() + static_cast<std::ptrdiff_t>(begin * inputs), to.size(), to.begin());
-      return;
-    }
-    std::ranges::fill(to, 0.0f);
-    for (std::size_t r = begin; r < end; ++r)
-      encoder.row(r, [&](std::size_t input, float value) { to[(r - begin) * inputs + input] = value; });
-  });
+  if (encoder.changes_nothing()) {
+    rows.floats = std::move(table.number);
+    return rows;
+  }
+  RowStore<float> store(table.header.file, memory);
+  constexpr std::size_t kTogether = 1 << 14;
+  std::vector<float> some;
+  for (std::size_t first = 0; first < table.rows(); first += kTogether) {
+    const std::size_t count = std::min(kTogether, table.rows() - first);
+    some.assign(count * inputs, 0.0f);
+    parallel_for(count, 1024, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t r = begin; r < end; ++r)
+        encoder.row(first + r, [&](std::size_t input, float value) { some[r * inputs + input] = value; });
+    });
+    store.append(some);
+    forget_rows(table, first);
+  }
+  rows.floats = store.take();
   return rows;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/system.h"
+#include "data/data_rows.h"
 #include "data/dataset_sources.h"
 #include "data/split.h"
 #include "data/table_encode.h"
@@ -18,6 +19,22 @@
 
 namespace filigree::internal {
 namespace {
+
+std::uint64_t memory_of(const DataOptions& options) {
+  return memory_limit_or_usual(options.memory_limit);
+}
+
+// What the features of a file may take in memory.
+TakeOptions take_options(const std::string& file, const DataOptions& options) {
+  return {.memory = memory_of(options) / 4, .name = file};
+}
+
+void tell_where(const DataRows& rows, const std::string& file, const LoadRequest& request) {
+  if (rows.on_disk())
+    request.observer.warn(fmt::format(
+        "{}: its rows take {} bytes and are kept in {} while this runs, as the memory limit is {}", file,
+        rows.feature_bytes(), cache_directory().string(), memory_of(request.options)));
+}
 
 // The rows that a set is trained on, if it is drawn from one file.
 std::vector<Index> training_rows(Index rows, bool drawn, const DataOptions& options) {
@@ -40,15 +57,17 @@ DataRows test_rows(Names files, const KnownColumns& known, const TargetKind& kin
   DataOptions by_name = options;
   if (known.named && !known.targets.empty()) by_name.label_column.clear();
   ColumnRoles roles;
-  const CsvTable table = read_csv(
-      csv_opener(files[1], options), options.table, option_names(options),
+  CsvTable table = read_csv(
+      csv_opener(files[1]), {options.table, option_names(options), memory_of(options)},
       [&](const CsvHeader& header) {
         roles = match_roles(header, known, header.names.empty() ? options : by_name, true);
         return uses_of(header, roles, known);
       },
       request.observer);
-  DataRows rows = encode_rows(table, roles, known.inputs);
+  const TakeOptions take = take_options(files[1], options);
+  DataRows rows = narrowed(encode_rows(table, roles, known.inputs, take.memory), take);
   add_targets(table, roles, kind, known_from(nullptr, files[0]), rows);
+  tell_where(rows, files[1], request);
   return rows;
 }
 
@@ -74,17 +93,15 @@ DataRows features_of(LibsvmTable& table, Index features) {
 
 }  // namespace
 
-std::function<Source()> csv_opener(const std::string& file, const DataOptions& options) {
-  return [file, limit = memory_limit_or_usual(options.memory_limit)] {
-    return Source(find_file(file).value_or(file), limit);
-  };
+std::function<Source()> csv_opener(const std::string& file) {
+  return [file] { return Source(find_file(file).value_or(file)); };
 }
 
 Dataset load_csv(Names files, const LoadRequest& request) {
   const auto& [options, known, observer] = request;
   ColumnRoles roles;
-  const CsvTable table = read_csv(
-      csv_opener(files[0], options), options.table, option_names(options),
+  CsvTable table = read_csv(
+      csv_opener(files[0]), {options.table, option_names(options), memory_of(options)},
       [&, &known_table = known, &chosen = options](const CsvHeader& header) {
         roles = known_table == nullptr ? choose_roles(header, chosen)
                                        : match_roles(header, known_table->columns, chosen, true);
@@ -101,13 +118,16 @@ Dataset load_csv(Names files, const LoadRequest& request) {
           : known->columns.inputs;
   Dataset set = described(files[0], kind);
   set_columns(set, columns, named);
-  DataRows rows = encode_rows(table, roles, columns);
+  const TakeOptions take = take_options(files[0], options);
+  DataRows rows = encode_rows(table, roles, columns, take.memory);
   add_targets(table, roles, kind, known_from(known, files[0]), rows);
+  tell_where(rows, files[0], request);
   if (drawn) {
+    table = {};
     draw_parts(rows, options, set);
     return set;
   }
-  set.train = std::move(rows);
+  set.train = narrowed(std::move(rows), take);
   set.test = test_rows(
       files, known == nullptr ? KnownColumns{columns, named, kind.columns, files[0]} : known->columns, kind,
       request);
@@ -116,7 +136,7 @@ Dataset load_csv(Names files, const LoadRequest& request) {
 
 Dataset load_libsvm(Names files, const LoadRequest& request) {
   const auto& [options, known, observer] = request;
-  LibsvmTable train = read_libsvm(csv_opener(files[0], options)(), observer);
+  LibsvmTable train = read_libsvm(csv_opener(files[0])(), observer, memory_of(options));
   if (train.features == 0) fail("{}: no row has any feature", files[0]);
   const CsvTable table = targets_of(files[0], train);
   const ColumnRoles roles{{}, {0}, {}};
@@ -126,16 +146,19 @@ Dataset load_libsvm(Names files, const LoadRequest& request) {
   if (files.size() == 1) {
     DataRows rows = features_of(train, train.features);
     add_targets(table, roles, kind, from, rows);
+    tell_where(rows, files[0], request);
     draw_parts(rows, options, set);
     return set;
   }
-  LibsvmTable test = read_libsvm(csv_opener(files[1], options)(), observer);
+  LibsvmTable test = read_libsvm(csv_opener(files[1])(), observer, memory_of(options));
   const Index features = std::max(train.features, test.features);
   const CsvTable test_table = targets_of(files[1], test);
   set.train = features_of(train, features);
   set.test = features_of(test, features);
   add_targets(table, roles, kind, from, set.train);
   add_targets(test_table, roles, kind, from, set.test);
+  tell_where(set.train, files[0], request);
+  tell_where(set.test, files[1], request);
   return set;
 }
 

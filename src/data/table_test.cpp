@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "data/dataset.h"
+#include "data/split.h"
 #include "data/table_columns.h"
 #include "io/test_files.h"
 
@@ -35,7 +37,63 @@ class Tables : public testing::Test {
 };
 
 std::vector<float> floats(const DataRows& rows) {
+  if (!rows.bytes.empty()) return {rows.bytes.begin(), rows.bytes.end()};
   return {rows.floats.begin(), rows.floats.end()};
+}
+
+TEST_F(Tables, WholeNumbersUpTo255AreBytesAndScaleAsFloatsDo) {
+  std::string text = "a,b,y\n";
+  for (int i = 0; i < 50; ++i) text += fmt::format("{},{},{}\n", i * 7 % 256, i % 3, i % 2);
+  const Dataset set = load(text);
+  ASSERT_EQ(set.train.bytes.size(), 100u);
+  EXPECT_FALSE(set.train.pixels);
+  EXPECT_EQ(set.train.bytes[2], 7);
+  DataRows same;
+  same.rows = 50;
+  same.features = 2;
+  same.floats = buffer_of(floats(set.train));
+  std::vector<Index> rows(50);
+  std::iota(rows.begin(), rows.end(), 0);
+  for (const Scaling kind : {Scaling::standard, Scaling::unit})
+    EXPECT_EQ(input_scaling(kind, set.train, rows), input_scaling(kind, same, rows));
+  EXPECT_EQ(hash_of_rows(set.train), hash_of_rows(same)) << "a model knows its rows, whatever holds them";
+  for (const char* const other : {"256", "1.5", "-1", "-0.0"})
+    EXPECT_TRUE(load(text + other + ",1,0\n").train.bytes.empty()) << other;
+}
+
+TEST_F(Tables, RowsBeyondTheMemoryLimitAreTheSameOnDisk) {
+  std::string text = "a,word,y\n", many = "a,b,c,d,word,y\n";
+  for (int i = 0; i < 5000; ++i) {
+    const int x = i * 7 % 1000;
+    text += fmt::format("{}.25,w{},{}\n", x, i % 5, i % 2);
+    many += fmt::format("{}.25,{},{},{},w{},{}\n", x, x + 1, x + 2, x + 3, i % 500, i % 2);
+  }
+  for (const std::string& table : {text, many})
+    for (const double share : {0.0, 0.25}) {
+      options_.test_share = share;
+      options_.memory_limit = 0;
+      const Dataset in_memory = load(table);
+      EXPECT_FALSE(in_memory.train.on_disk());
+      EXPECT_TRUE(warnings_.empty());
+      options_.memory_limit = 400'000;
+      const Dataset on_disk = load(table);
+      ASSERT_EQ(warnings_.size(), 1u);
+      EXPECT_NE(warnings_[0].find("bytes and are kept in"), std::string::npos) << warnings_[0];
+      for (const auto part : {&Dataset::train, &Dataset::test}) {
+        const DataRows &one = in_memory.*part, &other = on_disk.*part;
+        EXPECT_EQ(other.on_disk(), other.feature_bytes() > 100'000) << other.feature_bytes();
+        EXPECT_EQ(one.floats, other.floats);
+        EXPECT_EQ(one.row_begin, other.row_begin);
+        EXPECT_EQ(one.column, other.column);
+        EXPECT_EQ(one.value, other.value);
+        EXPECT_EQ(one.label, other.label);
+      }
+      EXPECT_EQ(in_memory.origin, on_disk.origin);
+    }
+  options_.memory_limit = 50'000;
+  const std::string message = refusal(text);
+  EXPECT_NE(message.find("bytes besides their numbers, but the memory limit is 50000"), std::string::npos)
+      << message;
 }
 
 TEST_F(Tables, TextBecomesAnInputForEachWordAndOneForTheRest) {

@@ -92,34 +92,43 @@ std::vector<Index> targets_for(const Plan& plan, const Dataset& data) {
 }
 
 // The rows with the given columns.
+template <typename T>
+Buffer<T> in_order(const Buffer<T>& values, std::size_t width, std::span<const Index> order) {
+  Buffer<T> result(values.size() / width * order.size());
+  for (std::size_t i = 0; i < result.size(); ++i)
+    result[i] = values[i / order.size() * width + order[i % order.size()]];
+  return result;
+}
+
 DataRows in_order(const DataRows& rows, std::span<const Index> order) {
   DataRows result;
   result.rows = rows.rows;
-  result.features = order.size();
+  result.features = static_cast<Index>(order.size());
+  result.pixels = rows.pixels;
   result.label = rows.label;
   result.target = rows.target;
-  if (rows.sparse()) {
-    std::vector<Index> place(rows.features, -1);
-    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
-    result.row_begin.push_back(0);
-    std::vector<std::pair<Index, float>> row;
-    for (Index r = 0; r < rows.rows; ++r) {
-      row.clear();
-      for (Offset e = rows.row_begin[r]; e < rows.row_begin[r + 1]; ++e)
-        if (const Index at = place[rows.column[e]]; at >= 0) row.emplace_back(at, rows.value[e]);
-      std::ranges::sort(row);
-      for (const auto& [column, value] : row) {
-        result.column.push_back(column);
-        result.value.push_back(value);
-      }
-      result.row_begin.push_back(result.column.size());
+  result.floats = in_order(rows.floats, rows.features, order);
+  result.bytes = in_order(rows.bytes, rows.features, order);
+  if (!rows.sparse()) return result;
+  std::vector<Index> place(rows.features, -1);
+  for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<Index>(i);
+  result.row_begin.push_back(0);
+  std::vector<Index> columns;
+  std::vector<float> values;
+  std::vector<std::pair<Index, float>> row;
+  for (Index r = 0; r < rows.rows; ++r) {
+    row.clear();
+    for (Offset e = rows.row_begin[r]; e < rows.row_begin[r + 1]; ++e)
+      if (const Index at = place[rows.column[e]]; at >= 0) row.emplace_back(at, rows.value[e]);
+    std::ranges::sort(row);
+    for (const auto& [column, value] : row) {
+      columns.push_back(column);
+      values.push_back(value);
     }
-    return result;
+    result.row_begin.push_back(std::ssize(columns));
   }
-  result.floats = Buffer<float>(rows.rows * order.size());
-  const std::size_t width = rows.features;
-  for (std::size_t i = 0; i < result.floats.size(); ++i)
-    result.floats[i] = rows.floats[i / order.size() * width + order[i % order.size()]];
+  result.column = buffer_of(columns);
+  result.value = buffer_of(values);
   return result;
 }
 
@@ -385,6 +394,7 @@ Evaluation evaluate_rows(const Plan& plan, const Dataset& data, std::span<const 
       auto outputs = plan.impl().run(count, loader_of(*rows, first, count, plan.impl()), observer, &work);
       result.seconds += seconds_now() - start;
       scores->add({*rows, first, count, outputs});
+      rows->forget(static_cast<Index>(first), static_cast<Index>(first + count));
     }
   }
   result.connections_per_row = static_cast<double>(work.connections) / result.rows;

@@ -158,6 +158,8 @@ TEST(Evaluate, GivesTheSameForBytesFloatsAndSparseRowsScaledOrNot) {
   bytes.bytes = Buffer<std::uint8_t>(kRows * kFeatures);
   floats.floats = Buffer<float>(kRows * kFeatures);
   sparse.row_begin = {0};
+  std::vector<Index> column;
+  std::vector<float> stored;
   for (Index r = 0; r < kRows; ++r) {
     for (Index f = 0; f < kFeatures; ++f) {
       const auto value = static_cast<std::uint8_t>(random.below(4) == 0 ? random.below(256) : 0);
@@ -165,12 +167,14 @@ TEST(Evaluate, GivesTheSameForBytesFloatsAndSparseRowsScaledOrNot) {
       bytes.bytes[at] = value;
       floats.floats[at] = value;
       if (value == 0) continue;
-      sparse.column.push_back(f);
-      sparse.value.push_back(value);
+      column.push_back(f);
+      stored.push_back(value);
     }
-    sparse.row_begin.push_back(sparse.column.size());
+    sparse.row_begin.push_back(std::ssize(column));
     for (DataRows* part : {&bytes, &floats, &sparse}) part->label.push_back(r % 2);
   }
+  sparse.column = buffer_of(column);
+  sparse.value = buffer_of(stored);
   const std::vector<Layer> layers{
       {random_csr(20, kFeatures, 0.5, 1), std::vector<float>(20, 0.1f), Activation::tanh},
       {random_csr(5, 20, 0.9, 2), std::vector<float>(5, 0.0f), Activation::identity}};
@@ -224,8 +228,8 @@ TEST(Evaluate, TakesSparseRowsOfAnyWidth) {
   rows.rows = 3;
   rows.features = 150001;
   rows.row_begin = {0, 1, 2, 4};
-  rows.column = {0, 150000, 0, 150000};
-  rows.value = {1, 1, 1, 2};
+  rows.column = buffer_of(std::vector<Index>{0, 150000, 0, 150000});
+  rows.value = buffer_of(std::vector<float>{1, 1, 1, 2});
   rows.label = {0, 1, 0};
   const Evaluation found = evaluate(network, wrap(rows), {Part::train});
   EXPECT_EQ(found.wrong_by_class, (std::vector<Index>{1, 0}));

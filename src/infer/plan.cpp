@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/rows.h"
 #include "base/session.h"
 #include "compile/compile.h"
 #include "compile/plan.h"
@@ -199,9 +200,11 @@ const NetworkFacts& Plan::facts() const {
   return impl_->facts;
 }
 
-void Plan::run(const Rows& inputs, const OutputRows& outputs, const Observer& observer, RunWork* work) const {
-  check_shapes(*this, inputs, outputs);
-  if (inputs.rows() == 0) return;
+void Plan::run(const Rows& given, const OutputRows& outputs, const Observer& observer, RunWork* work) const {
+  check_shapes(*this, given, outputs);
+  if (given.rows() == 0) return;
+  const PlainRows plain(given);
+  const Rows& inputs = plain.rows();
   if (better_sparse(*impl_, inputs)) {
     if (work != nullptr) impl_->add_all(inputs.rows(), *work);
     return run_sparse(*impl_, inputs, outputs, observer);

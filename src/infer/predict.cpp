@@ -61,8 +61,8 @@ InputTable read_csv_inputs(const Network& network, const std::function<Source()>
   data.label_column = options.leave_out;
   ColumnRoles roles;
   std::vector<std::string> names = option_names(data);
-  const CsvTable csv = read_csv(
-      open, options.table, names,
+  CsvTable csv = read_csv(
+      open, {options.table, names, memory_limit},
       [&](const CsvHeader& header) {
         roles = match_roles(header, known.columns, data, false);
         return uses_of(header, roles, known.columns);
@@ -100,8 +100,8 @@ InputTable read_table(const Network& network, FileKind kind, const std::function
       if (!npz.sparse()) return dense_table(std::move(npz.dense), name);
       rows.rows = std::ssize(npz.row_begin) - 1;
       rows.row_begin = std::move(npz.row_begin);
-      rows.column = std::move(npz.column);
-      rows.value = std::move(npz.value);
+      rows.column = buffer_of(npz.column);
+      rows.value = buffer_of(npz.value);
       return dense_rows(rows, npz.columns, name, memory_limit);
     }
     case FileKind::idx: {

@@ -14,6 +14,7 @@
 #include "io/csv_fields.h"
 #include "io/message_text.h"
 #include "io/number_scan.h"
+#include "io/row_store.h"
 
 namespace filigree::internal {
 namespace {
@@ -32,8 +33,8 @@ struct Evidence {
 
 class Reader {
  public:
-  Reader(const TableOptions& options, const std::vector<std::string>& names, const ChooseColumns& choose)
-      : options_(options), names_(names), choose_(choose) {}
+  Reader(const CsvRules& rules, const ChooseColumns& choose)
+      : options_(rules.options), names_(rules.names), memory_limit_(rules.memory_limit), choose_(choose) {}
 
   CsvTable read(const std::function<Source()>& open, const Observer& observer) {
     pass(open(), observer);
@@ -42,6 +43,7 @@ class Reader {
       pass(open(), observer);
     }
     if (table_.rows() == 0) fail("{}: a header, but no rows", table_.header.file);
+    table_.number = numbers_.take();
     table_.missing.resize(table_.numbers);
     for (std::size_t c = 0; c < uses_.size(); ++c)
       if (const CsvColumn& column = table_.columns[c]; column.use == ColumnUse::number)
@@ -53,7 +55,7 @@ class Reader {
   void pass(Source source, const Observer& observer) {
     WatchedBlocks blocks(source, observer);
     const std::string& name = source.name();
-    clear();
+    clear(name);
     line_ = 0;
     std::string open_row;  // whose quotes are not closed at the end of a block
     for (std::string_view block = blocks.next(0); !block.empty(); block = blocks.next(line_)) {
@@ -67,6 +69,7 @@ class Reader {
         open_row = rows_of(block, name);
       }
       if (doubts_ && beyond_doubt()) return;
+      check_memory(name);
     }
     if (!open_row.empty()) fail_open(name);
     if (table_.header.columns == 0 && !comment_.empty()) first_row(comment_, name);
@@ -75,6 +78,18 @@ class Reader {
 
   [[noreturn]] void fail_open(const std::string& name) const {
     fail("{}:{}: a quote that is opened in this row is not closed", name, line_ + 1);
+  }
+
+  // What stays in memory of each row, wherever its numbers are.
+  void check_memory(const std::string& name) const {
+    std::size_t bytes = table_.line.size() * sizeof(Offset);
+    for (const Words32& words : table_.text) bytes += words.bytes();
+    for (const TargetCells& target : table_.target)
+      bytes += target.number.size() * sizeof(float) + target.words.bytes();
+    if (bytes > memory_limit_ / 2)
+      fail_for("memory_limit",
+               "{}:{}: {} rows take {} bytes besides their numbers, but the memory limit is {}", name, line_,
+               table_.rows(), bytes, memory_limit_);
   }
 
   // All whole rows of a block; what is left of it.
@@ -168,8 +183,9 @@ class Reader {
     word_.assign(table_.text.size(), 0);
   }
 
-  void clear() {
+  void clear(const std::string& name) {
     table_ = {};
+    numbers_ = RowStore<float>(name, memory_limit_ / 4);
     comment_.clear();
     plain_ = false;
     doubts_ = false;
@@ -191,7 +207,7 @@ class Reader {
         const float value = row_[table_.columns[c].at];
         evidence_[c].numbers += value == value ? 1 : 0;
       }
-    table_.number.insert(table_.number.end(), row_.begin(), row_.end());
+    numbers_.append(row_);
     for (std::size_t t = 0; t < target_.size(); ++t) table_.target[t].add_number(target_[t]);
     for (std::size_t t = 0; t < word_.size(); ++t) table_.text[t].code.push_back(word_[t]);
     return cursor;
@@ -266,7 +282,7 @@ class Reader {
       }
     }
     if (doubts_) return;
-    table_.number.insert(table_.number.end(), row_.begin(), row_.end());
+    numbers_.append(row_);
     end_row(line);
   }
 
@@ -356,8 +372,10 @@ class Reader {
 
   const TableOptions& options_;
   const std::vector<std::string>& names_;
+  const std::uint64_t memory_limit_;
   const ChooseColumns& choose_;
   CsvTable table_;
+  RowStore<float> numbers_{"", 0};
   std::vector<ColumnUse> uses_;
   std::vector<Evidence> evidence_;
   bool plain_ = false;   // rows of numbers alone may be scanned
@@ -427,13 +445,14 @@ std::int32_t Words32::find_or_add(std::string_view text, std::size_t most) {
   const auto code_of_it = static_cast<std::int32_t>(word.size());
   word.emplace_back(text);
   known_.emplace(word.back(), code_of_it);
+  constexpr std::size_t kOfAWord = 128;  // two strings, a node and a bucket
+  word_bytes_ += 2 * text.size() + kOfAWord;
   return code_of_it;
 }
 
-CsvTable read_csv(const std::function<Source()>& open, const TableOptions& options,
-                  const std::vector<std::string>& names, const ChooseColumns& choose,
+CsvTable read_csv(const std::function<Source()>& open, const CsvRules& rules, const ChooseColumns& choose,
                   const Observer& observer) {
-  return Reader(options, names, choose).read(open, observer);
+  return Reader(rules, choose).read(open, observer);
 }
 
 }  // namespace filigree::internal

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/buffer.h"
 #include "filigree/options.h"
 #include "io/labelled_rows.h"
 
@@ -48,8 +49,10 @@ class Words32 {
 
   // -1 where there would be more than `most` words.
   std::int32_t find_or_add(std::string_view text, std::size_t most);
+  std::size_t bytes() const { return code.size() * sizeof(std::int32_t) + word_bytes_; }
 
  private:
+  std::size_t word_bytes_ = 0;  // about
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
@@ -85,7 +88,7 @@ struct CsvTable {
   std::vector<CsvColumn> columns;
   std::vector<Offset> line;     // of each row, in the file
   std::size_t numbers = 0;      // columns of numbers
-  std::vector<float> number;    // rows × numbers; NaN: missing
+  Buffer<float> number;         // rows × numbers; NaN: missing; may be on disk
   std::vector<Offset> missing;  // how many of each column of numbers
   std::vector<Words32> text;
   std::vector<TargetCells> target;
@@ -96,17 +99,23 @@ struct CsvTable {
 // Decides the use of each column once the first line is known.
 using ChooseColumns = std::function<std::vector<ColumnUse>(const CsvHeader& header)>;
 
+struct CsvRules {
+  const TableOptions& options;
+  std::vector<std::string> names = {};  // a first line with one of these is a header
+  std::uint64_t memory_limit = std::uint64_t{1}
+                               << 62;  // of all rows; a quarter of it before numbers go to disk
+};
+
 // `open` may be called several times: where a column turns out to be text, the file is read again.
 //
 // The separator is found in the first lines unless the options name it: a tab, a semicolon, a bar or a comma,
 // the first of these that divides all of them. A first line is a header if every field can be a name: not a
 // number in any spelling (0x10, 1_000, 5%); or if those that can begin with a letter and the others are
-// numbers that count up by one (label,0,1,2); or if it holds one of `names`. Blank lines, lines that begin
-// with # (the last before the rows may be the header), CRLF, spaces around fields, quoted fields, also of
-// several lines, and a byte order mark are accepted. Empty cells, NA, N/A, nan, null, none, nil, ? and - are
-// missing numbers.
-CsvTable read_csv(const std::function<Source()>& open, const TableOptions& options,
-                  const std::vector<std::string>& names, const ChooseColumns& choose,
+// numbers that count up by one (label,0,1,2); or if it holds one of rules.names. Blank lines, lines that
+// begin with # (the last before the rows may be the header), CRLF, spaces around fields, quoted fields, also
+// of several lines, and a byte order mark are accepted. Empty cells, NA, N/A, nan, null, none, nil, ? and -
+// are missing numbers.
+CsvTable read_csv(const std::function<Source()>& open, const CsvRules& rules, const ChooseColumns& choose,
                   const Observer& observer);
 
 }  // namespace filigree::internal

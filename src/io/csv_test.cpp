@@ -33,7 +33,7 @@ ChooseColumns target_at(std::string column) {
 
 CsvTable table_of(std::string_view text, const std::string& target = "1", const TableOptions& options = {}) {
   const Texts names = is_number(target) ? Texts{} : Texts{target};
-  return read_csv([text] { return in_memory(text); }, options, names, target_at(target), {});
+  return read_csv([text] { return in_memory(text); }, {options, names}, target_at(target), {});
 }
 
 std::string refusal(std::string_view text, const std::string& target = "1") {
@@ -230,7 +230,7 @@ TEST(Csv, ReadsCompressedFilesAndNoticesTheirEarlyEnd) {
   file.write(text);
   file.commit();
   const auto read = [](const std::filesystem::path& path) {
-    return read_csv([&] { return Source(path); }, {}, {}, target_at("1"), {});
+    return read_csv([&] { return Source(path); }, {TableOptions()}, target_at("1"), {});
   };
   const CsvTable table = read(directory / "rows.csv.gz");
   ASSERT_EQ(table.rows(), 50000u);
@@ -268,7 +268,7 @@ TEST(Csv, ReportsBytesAndStopsWhenAsked) {
     EXPECT_EQ(p.total, 800000);
     done.push_back(p.done);
   };
-  read_csv([&] { return in_memory(text); }, {}, {}, target_at("1"), observer);
+  read_csv([&] { return in_memory(text); }, {TableOptions()}, target_at("1"), observer);
   ASSERT_GE(done.size(), 3U);
   EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
   EXPECT_EQ(done.back(), 800000);
@@ -276,7 +276,8 @@ TEST(Csv, ReportsBytesAndStopsWhenAsked) {
   std::stop_source stop;
   int blocks = 0;
   observer = {.progress = [&](const Progress&) { ++blocks, stop.request_stop(); }, .stop = stop.get_token()};
-  EXPECT_THROW(read_csv([&] { return in_memory(text); }, {}, {}, target_at("1"), observer), Cancelled);
+  EXPECT_THROW(read_csv([&] { return in_memory(text); }, {TableOptions()}, target_at("1"), observer),
+               Cancelled);
   EXPECT_EQ(blocks, 1);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "io/message_text.h"
+#include "io/row_store.h"
 
 namespace filigree::internal {
 namespace {
@@ -65,11 +66,19 @@ double row_label(std::string_view word, const std::string& name, Offset line) {
 
 }  // namespace
 
-LibsvmTable read_libsvm(Source source, const Observer& observer) {
+LibsvmTable read_libsvm(Source source, const Observer& observer, std::uint64_t memory_limit) {
   WatchedBlocks blocks(source, observer);
   LibsvmTable table;
+  RowStore<Index> columns(source.name(), memory_limit / 8);
+  RowStore<float> values(source.name(), memory_limit / 8);
   Offset line = 0;
   for (std::string_view block = blocks.next(0); !block.empty(); block = blocks.next(line)) {
+    const std::size_t kept = table.line.size() * 2 * sizeof(Offset) +
+                             table.target.number.size() * sizeof(float) + table.target.words.bytes();
+    if (kept > memory_limit / 2)
+      fail_for("memory_limit",
+               "{}:{}: {} rows take {} bytes besides their features, but the memory limit is {}",
+               source.name(), line, table.line.size(), kept, memory_limit);
     while (!block.empty()) {
       ++line;
       std::string_view text = first_line(block);
@@ -93,14 +102,17 @@ LibsvmTable read_libsvm(Source source, const Observer& observer) {
                last);
         }
         last = entry.feature;
-        table.column.push_back(entry.feature - 1);
-        table.value.push_back(entry.value);
+        const Index column = entry.feature - 1;
+        columns.append({&column, 1});
+        values.append({&entry.value, 1});
       }
       table.features = std::max(table.features, last);
-      table.row_begin.push_back(table.column.size());
+      table.row_begin.push_back(static_cast<Offset>(values.size()));
     }
   }
   if (table.line.empty()) fail_empty(source.name());
+  table.column = columns.take();
+  table.value = values.take();
   return table;
 }
 

@@ -13,11 +13,13 @@ struct LibsvmTable {
   TargetCells target;                   // a number a row
   std::vector<Offset> line;             // of each row
   std::vector<Offset> row_begin = {0};  // rows + 1
-  std::vector<Index> column;            // counted from 0, strictly increasing within a row
-  std::vector<float> value;
+  Buffer<Index> column;                 // counted from 0, strictly increasing within a row; may be on disk,
+  Buffer<float> value;                  // as this
 };
 
-// Blank lines and what follows a # are skipped; a row may have no features.
-LibsvmTable read_libsvm(Source source, const Observer& observer);
+// Blank lines and what follows a # are skipped; a row may have no features. Of `memory_limit` bytes a quarter
+// may be features in memory; more go to disk.
+LibsvmTable read_libsvm(Source source, const Observer& observer,
+                        std::uint64_t memory_limit = std::uint64_t{1} << 62);
 
 }  // namespace filigree::internal

@@ -111,7 +111,7 @@ void check(const Case& c, const std::vector<int>& devices) {
   Training cpu(data, options), device(data, options);
   device.move_to({cuda_backend(), devices});
   for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
-    const std::vector<Index> rows = cpu.shuffled_rows(epoch);
+    const std::vector<Index> rows = cpu.shuffled_rows(epoch).rows();
     for (const auto batch : {std::span(rows).first(70), std::span(rows).subspan(70)}) {
       const double before = cpu.state().epoch.train_loss;
       cpu.step(batch);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/system.h"
-#include "data/split.h"
+#include "data/data_rows.h"
 #include "filigree/plan.h"
 #include "infer/evaluate.h"
 #include "train/connections.h"
@@ -32,7 +32,8 @@ const EpochReport& Training::epoch(const TrainObserver& observer) {
 }
 
 void Training::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
-  const std::vector<Index> rows = shuffled_rows(epoch);
+  RowOrder order = shuffled_rows(epoch);
+  const std::vector<Index>& rows = order.rows();
   const std::size_t batch = state_.options.run.batch;
   state_.epoch.epoch = epoch + 1;
   state_.epoch.epochs = state_.options.run.epochs;
@@ -41,6 +42,7 @@ void Training::run_epoch(std::int64_t epoch, const TrainObserver& observer) {
   const std::int64_t first_step = state_.step_in_epoch;
   while (state_.step_in_epoch < steps_per_epoch()) {
     const std::size_t begin = state_.step_in_epoch * batch;
+    order.advance(begin);
     step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin)));
     ++state_.step_in_epoch;
     const double now = seconds_now();
@@ -87,7 +89,7 @@ void Training::finish_epoch() {
   report.dead_neurons = count_dead(state_.layers);
   report.validation_score = report.validation_loss = report.test_score = kNone;
   if (!validation_rows_.empty()) {
-    const LossSum sum = evaluate(data_.train, validation_rows_);
+    const LossSum sum = evaluate(validation_part(), validation_rows_);
     const double rows = validation_rows_.size();
     report.validation_score = sum.score / rows;
     report.validation_loss = sum.loss / rows;
@@ -114,7 +116,7 @@ double Training::watched(EpochReport& report) {
     return validates ? report.validation_score : report.train_score;
   const std::string_view name = word(watch);
   const Plan plan = compile(network_of(state_));
-  const DataRows rows = take_rows(data_.train, validation_rows_);
+  const DataRows rows = take_rows(validation_part(), validation_rows_);
   const DataRows* const part = &rows;
   const Evaluation evaluation = evaluate_rows(plan, data_, {&part, 1});
   const auto found = std::ranges::find(evaluation.metrics, name, &Metric::name);

@@ -358,9 +358,15 @@ LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, st
 }
 
 LossSum SlicePass::evaluate(const std::vector<TrainLayer>& layers, const Batch& batch) {
+  constexpr std::size_t kForgotten = 1 << 14;  // rows on disk that are let go together
   LossSum total;
   const std::size_t together = panels_ * stride_;
+  std::size_t kept = 0;
   for (std::size_t begin = 0; begin < batch.rows.size(); begin += together) {
+    if (begin - kept >= kForgotten) {
+      batch.data.forget(batch.rows[kept], batch.rows[begin]);
+      kept = begin;
+    }
     const auto rows = batch.rows.subspan(begin, std::min(together, batch.rows.size() - begin));
     const Batch part{batch.data, batch.scaling, rows, batch.targets};
     forward(layers, part, nullptr);

@@ -248,7 +248,7 @@ TEST(Run, ReturnsTheBestEpochsNetworkWhenItStopsEarly) {
       std::vector<TrainLayer> layers;
       Training trainer(data, options);
       for (std::size_t e = 0; e <= best; ++e) {
-        const auto rows = trainer.shuffled_rows(e);
+        const auto rows = trainer.shuffled_rows(e).rows();
         for (std::size_t begin = 0; begin < rows.size(); begin += 32)
           trainer.step(std::span(rows).subspan(begin, std::min<std::size_t>(32, rows.size() - begin)));
       }

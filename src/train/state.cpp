@@ -70,6 +70,10 @@ class Hash {
   void add(std::uint64_t word) { hash_ = mix64(hash_ ^ word); }
   void add(std::span<const std::byte> bytes) {
     add(bytes.size());
+    add_words(bytes);
+  }
+  // Whole words of 8 bytes, unless nothing follows.
+  void add_words(std::span<const std::byte> bytes) {
     std::size_t i = 0;
     for (; i + 8 <= bytes.size(); i += 8) {
       std::uint64_t word = 0;
@@ -84,6 +88,30 @@ class Hash {
  private:
   std::uint64_t hash_ = 0;
 };
+
+// Pixels as bytes, everything else as floats, whatever holds them; rows on disk are let go again on the way.
+void add_dense(Hash& hash, const DataRows& rows) {
+  constexpr std::size_t kTogether = 1 << 14;
+  const std::size_t width = rows.features;
+  const bool widen = !rows.pixels;
+  const std::span<const std::uint8_t> bytes = rows.bytes;
+  const std::span<const float> floats = rows.floats;
+  hash.add(std::as_bytes(widen ? bytes.first(0) : bytes));
+  hash.add((floats.size() + (widen ? bytes.size() : 0)) * sizeof(float));
+  std::vector<float> wide;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows.rows) && (widen || !floats.empty());
+       r += kTogether) {
+    const std::size_t count = std::min(kTogether, rows.rows - r);
+    if (floats.empty() && !bytes.empty()) {
+      const auto part = bytes.subspan(r * width, count * width);
+      wide.assign(part.begin(), part.end());
+      hash.add_words(std::as_bytes(std::span(wide)));
+    } else if (!floats.empty()) {
+      hash.add_words(std::as_bytes(floats.subspan(r * width, count * width)));
+    }
+    rows.forget(static_cast<Index>(r), static_cast<Index>(r + count));
+  }
+}
 
 template <typename T>
 T number(const TensorFile& file, const std::string& key) {
@@ -299,17 +327,18 @@ EpochReport epoch_from_json(const std::string& line) {
 std::uint64_t fingerprint(const Dataset& data) {
   Hash hash;
   hash.add(data.outputs(Loss::cross_entropy));
-  for (const DataRows* part : {&data.train, &data.test}) {
+  for (const DataRows* part : {&data.train, &data.test, &data.validation}) {
+    if (part == &data.validation && part->rows == 0) continue;
     hash.add(part->rows);
     hash.add(part->features);
     hash.add(std::as_bytes(std::span(part->label)));
     if (!part->target.empty()) hash.add(std::as_bytes(std::span(part->target)));
     if (!part->weight.empty()) hash.add(std::as_bytes(std::span(part->weight)));
-    hash.add(std::as_bytes(std::span(part->bytes)));
-    hash.add(std::as_bytes(std::span(part->floats)));
+    add_dense(hash, *part);
     hash.add(std::as_bytes(std::span(part->row_begin)));
-    hash.add(std::as_bytes(std::span(part->column)));
-    hash.add(std::as_bytes(std::span(part->value)));
+    hash.add(std::as_bytes(std::span<const Index>(part->column)));
+    hash.add(std::as_bytes(std::span<const float>(part->value)));
+    part->forget(0, part->rows);
   }
   return hash.value();
 }

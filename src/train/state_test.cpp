@@ -295,8 +295,8 @@ TEST(Fingerprint, ChangesWithEverythingInTheData) {
         EXPECT_TRUE(changed([&](Dataset& d) { part(d).bytes[part(d).bytes.size() - 1] ^= 1; }));
       }
       if (kind == Kind::sparse) {
-        EXPECT_TRUE(changed([&](Dataset& d) { part(d).value.back() += 1; }));
-        EXPECT_TRUE(changed([&](Dataset& d) { part(d).column.back() ^= 1; }));
+        EXPECT_TRUE(changed([&](Dataset& d) { part(d).value[part(d).value.size() - 1] += 1; }));
+        EXPECT_TRUE(changed([&](Dataset& d) { part(d).column[part(d).column.size() - 1] ^= 1; }));
         EXPECT_TRUE(changed([&](Dataset& d) { --part(d).row_begin[5]; })) << "values of another row";
       }
     }

@@ -34,6 +34,8 @@ DataRows make_rows(Kind kind, std::vector<Index> labels, Index features, const V
   if (kind == Kind::floats) data.floats = Buffer<float>(size);
   if (kind == Kind::bytes) data.bytes = Buffer<std::uint8_t>(size);
   if (kind == Kind::sparse) data.row_begin.push_back(0);
+  std::vector<Index> column;
+  std::vector<float> stored;
   std::size_t at = 0;
   for (Index r = 0; r < data.rows; ++r) {
     for (Index f = 0; f < features; ++f, ++at) {
@@ -43,12 +45,14 @@ DataRows make_rows(Kind kind, std::vector<Index> labels, Index features, const V
       } else if (kind == Kind::bytes) {
         data.bytes[at] = static_cast<std::uint8_t>(std::clamp(128 + 40 * v, 0.0, 255.0));
       } else if (v != 0) {
-        data.column.push_back(f);
-        data.value.push_back(v);
+        column.push_back(f);
+        stored.push_back(static_cast<float>(v));
       }
     }
-    if (kind == Kind::sparse) data.row_begin.push_back(data.column.size());
+    if (kind == Kind::sparse) data.row_begin.push_back(std::ssize(column));
   }
+  data.column = buffer_of(column);
+  data.value = buffer_of(stored);
   return data;
 }
 

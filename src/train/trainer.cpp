@@ -57,6 +57,25 @@ void Trainer::step(std::span<const Index> rows) {
   impl_->training.state().epoch = before;
 }
 
+void Trainer::go_on_with(const Data& data, std::int64_t epochs) {
+  const Session::Use use(impl_->session);
+  if (epochs < 1) throw std::invalid_argument(fmt::format("{} epochs", epochs));
+  const Dataset &before = impl_->data.impl().dataset, &next = data.impl().dataset;
+  if (next.task != before.task || next.classes != before.classes || next.targets != before.targets)
+    fail("{} has {}, but the network learns to tell {}", next.name, next.describe_targets(),
+         before.describe_targets());
+  impl_->training.check_finite();  // what a device has comes home
+  TrainState state = impl_->training.state();
+  state.data_fingerprint = fingerprint(next);
+  state.options.run.epochs = static_cast<std::int64_t>(state.history.size()) + epochs;
+  state.epoch = {};
+  state.step_in_epoch = 0;
+  const NetworkFacts facts = state.facts;
+  auto impl = std::make_unique<Impl>(data, std::move(state));
+  impl->training.state().facts = facts;
+  impl_ = std::move(impl);
+}
+
 EpochReport Trainer::epoch(const TrainObserver& observer) {
   const Session::Use use(impl_->session);
   if (done()) throw std::invalid_argument(fmt::format("all {} epochs are done", options().run.epochs));

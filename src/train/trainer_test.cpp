@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "filigree/evaluate.h"
 #include "filigree/session.h"
 #include "filigree/train.h"
 #include "network/network.h"
@@ -52,6 +53,71 @@ TEST(Trainer, DoesInALoopOfOnesOwnWhatTrainDoes) {
   EXPECT_EQ(trainer.evaluate(Part::train).rows, 300);
   EXPECT_THROW(trainer.epoch(), std::invalid_argument) << "all are done";
   EXPECT_NE(error_of([&] { trainer.evaluate(Part::test); }), "") << "there are no test rows";
+}
+
+TEST(Trainer, GoesOnWithOtherRows) {
+  const Data data = blobs(300, 1), further = blobs(90, 9);
+  const TrainRun whole = train(data, small());
+  Trainer trainer(data, small());
+  for (int e = 0; e < 3; ++e) trainer.epoch();
+  trainer.go_on_with(data, 3);
+  while (!trainer.done()) trainer.epoch();
+  EXPECT_EQ(copied_layers(trainer.network()), copied_layers(whole.network)) << "the same rows change nothing";
+  trainer.go_on_with(further, 2);
+  EXPECT_FALSE(trainer.done());
+  while (!trainer.done()) trainer.epoch();
+  EXPECT_EQ(trainer.history().size(), 8u);
+  EXPECT_GT(trainer.evaluate(Part::train).score, 0.9);
+  EXPECT_EQ(trainer.evaluate(Part::train).rows, 90);
+  const std::vector<float> values(12, 1.0f);
+  const std::vector<Index> two = {0, 1};
+  EXPECT_NE(error_of([&] { trainer.go_on_with(make_data(values, two, 6)); }), "")
+      << "two classes are not three";
+  EXPECT_EQ(trainer.evaluate(Part::train).rows, 90) << "nothing has changed";
+}
+
+TEST(Trainer, WatchesTheValidationRowsItWasGiven) {
+  const std::vector<float> rows = {0, 1, 0, 1, 0, 1}, other = {0, 1, 1};
+  const std::vector<Index> classes = {0, 1, 0, 1, 0, 1}, turned = {1, 0, 0};
+  TrainOptions options = small();
+  options.network.neurons = {};
+  options.network.hidden = {16};
+  options.network.sparsity = 0.5;
+  options.run.batch = 2;
+  const Data data = make_data({Rows(rows, 1), classes}, {.validation = LabelledRows{Rows(other, 1), turned}});
+  Trainer trainer(data, options);
+  while (!trainer.done()) trainer.epoch();
+  const EpochReport& last = trainer.history().back();
+  EXPECT_EQ(last.train_score, 1);
+  EXPECT_EQ(last.validation_score, 0) << "their classes are turned round";
+  options.run.validation = 0.5;
+  EXPECT_NE(error_of([&] { (void)Trainer(data, options); }), "") << "a share as well";
+}
+
+TEST(Trainer, LearnsInPartsWhoseClassesAreSaidBefore) {
+  const Data all = blobs(600, 4);
+  TrainOptions options = small();
+  options.learning.schedule = Schedule::constant;
+  options.learning.lr = 0.02;
+  options.run.epochs = 1;
+  std::vector<float> values;
+  std::vector<Index> labels;
+  std::optional<Trainer> trainer;
+  Random random(4);
+  for (int part = 0; part < 20; ++part) {
+    values.clear(), labels.clear();
+    for (int r = 0; r < 60; ++r) {
+      labels.push_back(part < 2 ? r % 2 : r % 3);  // at first the third class does not appear
+      for (int f = 0; f < 6; ++f) values.push_back(random.normal() + (f % 3 == labels.back() ? 2 : 0));
+    }
+    const Data rows = make_data({Rows(values, 6), labels}, {.targets = 3});
+    if (trainer)
+      trainer->go_on_with(rows);
+    else
+      trainer.emplace(rows, options);
+    trainer->epoch();
+  }
+  EXPECT_GT(evaluate(trainer->network(), all, {Part::train}).accuracy, 0.9);
 }
 
 TEST(Trainer, GoesOnFromItsStateBitByBit) {

@@ -33,7 +33,7 @@ void check_mixtures(const Dataset& data, const TrainOptions& options) {
 }
 
 void check_targets(const Dataset& data) {
-  for (const DataRows* part : {&data.train, &data.test}) {
+  for (const DataRows* part : {&data.train, &data.validation, &data.test}) {
     const std::size_t rows = part->rows;
     if (data.task != Task::classes) {
       if (part->target.size() != rows * data.targets)
@@ -71,7 +71,10 @@ void check_fit(const Dataset& data, const TrainOptions& options) {
     fail("{} densities for the {} weight matrices of {}", options.network.densities.size(),
          network.size() - 1, shape_text(network));
   // What would do nothing is more likely a mistake than a wish.
-  if (options.run.patience > 0 && options.run.validation == 0)
+  if (options.run.validation > 0 && data.validation.rows > 0)
+    fail("{} has {} validation rows: a share of {} of its training rows cannot be others", data.name,
+         data.validation.rows, options.run.validation);
+  if (options.run.patience > 0 && options.run.validation == 0 && data.validation.rows == 0)
     fail("patience {} without validation rows to watch: set validation, to 0.1 for example",
          options.run.patience);
   if (!options.network.densities.empty() && options.network.distribution != Distribution::densities)
@@ -177,6 +180,8 @@ void Training::split_rows() {
   set_facts(state_, data_);
   train_rows_.resize(data_.train.rows);
   std::iota(train_rows_.begin(), train_rows_.end(), 0);
+  validation_rows_.resize(data_.validation.rows);
+  std::iota(validation_rows_.begin(), validation_rows_.end(), 0);
   const std::size_t count = std::llround(state_.options.run.validation * train_rows_.size());
   if (count > 0) {
     Random random = random_stream(state_.options.run.seed, Stream::validation);
@@ -369,11 +374,9 @@ LossSum Training::evaluate(const DataRows& data, std::span<const Index> rows) {
   return sum;
 }
 
-std::vector<Index> Training::shuffled_rows(std::int64_t epoch) const {
-  std::vector<Index> rows = train_rows_;
+RowOrder Training::shuffled_rows(std::int64_t epoch) const {
   Random random = random_stream(state_.options.run.seed, Stream::shuffle, epoch);
-  random.shuffle(std::span(rows));
-  return rows;
+  return {data_.train, train_rows_, random};
 }
 
 }  // namespace filigree::internal

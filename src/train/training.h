@@ -7,6 +7,7 @@
 #include "train/backend.h"
 #include "train/cuda_training.h"
 #include "train/evolve.h"
+#include "train/row_order.h"
 #include "train/run_log.h"
 #include "train/state.h"
 
@@ -50,10 +51,14 @@ class Training {
   LossSum evaluate(const DataRows& data, std::span<const Index> rows);
 
   // The batches of an epoch, counted from 0.
-  std::vector<Index> shuffled_rows(std::int64_t epoch) const;
+  RowOrder shuffled_rows(std::int64_t epoch) const;
   const std::vector<Index>& validation_rows() const { return validation_rows_; }
 
  private:
+  // What validation_rows() are rows of.
+  const DataRows& validation_part() const {
+    return data_.validation.rows > 0 ? data_.validation : data_.train;
+  }
   void split_rows();
   void choose_interval();
   void choose_targets();

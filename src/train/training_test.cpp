@@ -31,7 +31,7 @@ TrainOptions options_for(const Dataset& data) {
 
 // A whole epoch, from where the trainer stands.
 void run_epoch(Training& trainer, std::int64_t epoch) {
-  const std::vector<Index> rows = trainer.shuffled_rows(epoch);
+  const std::vector<Index> rows = trainer.shuffled_rows(epoch).rows();
   const std::size_t batch = trainer.state().options.run.batch;
   for (std::size_t begin = 0; begin < rows.size(); begin += batch)
     trainer.step(std::span(rows).subspan(begin, std::min(batch, rows.size() - begin)));
@@ -209,8 +209,8 @@ TEST(Training, ShufflesTheTrainingRowsOfEachEpochAnew) {
   TrainOptions options = options_for(data);
   options.run.validation = 0.2;
   const Training trainer(data, options);
-  const auto first = trainer.shuffled_rows(0), second = trainer.shuffled_rows(1);
-  EXPECT_EQ(trainer.shuffled_rows(0), first);
+  const auto first = trainer.shuffled_rows(0).rows(), second = trainer.shuffled_rows(1).rows();
+  EXPECT_EQ(trainer.shuffled_rows(0).rows(), first);
   EXPECT_NE(first, second);
   for (auto rows : {first, second}) {
     std::sort(rows.begin(), rows.end());
