@@ -17,9 +17,9 @@ inline constexpr std::size_t kAlignment = 128;  // one pair of cache lines; any 
 namespace detail {
 void* allocate_aligned(std::size_t bytes);  // throws std::bad_alloc
 void free_aligned(void* memory) noexcept;
-void unmap(void* memory, std::size_t bytes) noexcept;
-// The pages that lie wholly within: no longer in this process, or soon to be read.
-void forget_pages(const void* memory, std::size_t bytes) noexcept;
+void unmap(void* memory, std::size_t bytes, int file) noexcept;
+// The pages that lie wholly within: no longer in memory, or soon to be read.
+void forget_pages(const void* memory, std::size_t bytes, int file, std::size_t place) noexcept;
 void fetch_pages(const void* memory, std::size_t bytes) noexcept;
 }  // namespace detail
 
@@ -37,17 +37,23 @@ class Buffer {
   static Buffer borrowed(std::span<const T> values) {
     return {values.data(), values.size(), Memory::borrowed};
   }
-  // A mapping of a whole file, and memory of malloc(): they are this one's from here on.
-  static Buffer mapped(std::span<const T> values) { return {values.data(), values.size(), Memory::mapped}; }
+  // A mapping of a whole file, which is open, and memory of malloc(): they are this one's from here on.
+  static Buffer mapped(std::span<const T> values, int file) {
+    Buffer buffer(values.data(), values.size(), Memory::mapped);
+    buffer.file_ = file;
+    return buffer;
+  }
   static Buffer adopted(std::span<T> values) { return {values.data(), values.size(), Memory::owned}; }
   Buffer(Buffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
-        memory_(std::exchange(other.memory_, Memory::owned)) {}
+        memory_(std::exchange(other.memory_, Memory::owned)),
+        file_(other.file_) {}
   Buffer& operator=(Buffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(memory_, other.memory_);
+    std::swap(file_, other.file_);
     return *this;
   }
   Buffer(const Buffer& other) : Buffer(other.size_) {
@@ -56,7 +62,7 @@ class Buffer {
   Buffer& operator=(const Buffer& other) { return *this = Buffer(other); }
   ~Buffer() {
     if (memory_ == Memory::owned) detail::free_aligned(data_);
-    if (memory_ == Memory::mapped) detail::unmap(data_, size_ * sizeof(T));
+    if (memory_ == Memory::mapped) detail::unmap(data_, size_ * sizeof(T), file_);
   }
 
   T* data() { return data_; }
@@ -79,7 +85,7 @@ class Buffer {
   // Of a mapped file: `count` elements from `first` on are not needed for a while, or will be soon.
   bool on_disk() const { return memory_ == Memory::mapped; }
   void forget(std::size_t first, std::size_t count) const {
-    if (on_disk()) detail::forget_pages(data_ + first, count * sizeof(T));
+    if (on_disk()) detail::forget_pages(data_ + first, count * sizeof(T), file_, first * sizeof(T));
   }
   void fetch(std::size_t first, std::size_t count) const {
     if (on_disk()) detail::fetch_pages(data_ + first, count * sizeof(T));
@@ -93,6 +99,7 @@ class Buffer {
   T* data_ = nullptr;
   std::size_t size_ = 0;
   Memory memory_ = Memory::owned;
+  int file_ = -1;
 };
 
 template <typename T>

@@ -114,19 +114,19 @@ void ByteStore::write(std::span<const std::byte> bytes) {
   }
 }
 
-std::span<std::byte> ByteStore::take() {
+ByteStore::Taken ByteStore::take() {
   if (file_ < 0) {
-    const std::span<std::byte> bytes(std::exchange(memory_, nullptr), used_);
+    const Taken taken{{std::exchange(memory_, nullptr), used_}, -1};
     used_ = room_ = 0;
-    return bytes;
+    return taken;
   }
   write({memory_, used_});
   used_ = 0;
   // Read only, and never written to again: nobody else knows the file.
   void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, file_, 0);
   if (mapped == MAP_FAILED) fail("{}: {} bytes of rows cannot be mapped: {}", name_, size_, reason(errno));
-  ::close(std::exchange(file_, -1));
-  return {static_cast<std::byte*>(mapped), size_};
+  ::fdatasync(file_);  // pages that wait to be written cannot be let go
+  return {{static_cast<std::byte*>(mapped), size_}, std::exchange(file_, -1)};
 }
 
 }  // namespace filigree::internal

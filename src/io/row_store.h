@@ -24,8 +24,13 @@ class ByteStore {
   void append(std::span<const std::byte> bytes);
   std::uint64_t size() const { return size_; }
   bool on_disk() const { return file_ >= 0; }
-  // What was appended, in memory of malloc() or mapped. Nothing may be appended afterwards.
-  std::span<std::byte> take();
+  // What was appended, in memory of malloc() or mapped from a file that stays open, else -1. Nothing may be
+  // appended afterwards.
+  struct Taken {
+    std::span<std::byte> bytes;
+    int file;
+  };
+  Taken take();
 
  private:
   void move_to_disk();
@@ -46,10 +51,9 @@ class RowStore {
   std::size_t size() const { return bytes_.size() / sizeof(T); }
   bool on_disk() const { return bytes_.on_disk(); }
   Buffer<T> take() {
-    const bool mapped = on_disk();
-    const std::span<std::byte> bytes = bytes_.take();
+    const auto [bytes, file] = bytes_.take();
     const std::span<T> values(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T));
-    return mapped ? Buffer<T>::mapped(values) : Buffer<T>::adopted(values);
+    return file >= 0 ? Buffer<T>::mapped(values, file) : Buffer<T>::adopted(values);
   }
 
  private:

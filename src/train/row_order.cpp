@@ -2,6 +2,7 @@
 #include "train/row_order.h"
 
 #include <algorithm>
+#include <system_error>
 
 namespace filigree::internal {
 
@@ -29,7 +30,6 @@ RowOrder::RowOrder(const DataRows& data, std::span<const Index> rows, Random& ra
     ends_.push_back(rows_.size());
   }
   fetch(0);
-  fetch(1);
 }
 
 void RowOrder::advance(std::size_t position) {
@@ -42,22 +42,31 @@ void RowOrder::advance(std::size_t position) {
     data_.forget(0, data_.rows);
     return;
   }
+  if (position == 0) fetch(1);
   for (; window_ < ends_.size() && position >= ends_[window_]; ++window_) {
     forget(window_);
     fetch(window_ + 2);
   }
 }
 
-void RowOrder::fetch(std::size_t window) const {
-  for (std::size_t b = window * window_blocks_; b < std::min(blocks_.size(), (window + 1) * window_blocks_);
-       ++b)
-    data_.fetch(blocks_[b].first, blocks_[b].last);
+void RowOrder::fetch(std::size_t window) {
+  if (!data_.on_disk() || window * window_blocks_ >= blocks_.size()) return;
+  try {
+    fetching_ = std::async(std::launch::async, [&data = data_, blocks = window_blocks(window)] {
+      for (const Block& block : blocks) data.fetch(block.first, block.last);
+    });
+  } catch (const std::system_error&) {  // no thread is to be had: rows come when they are used
+  }
 }
 
 void RowOrder::forget(std::size_t window) const {
-  for (std::size_t b = window * window_blocks_; b < std::min(blocks_.size(), (window + 1) * window_blocks_);
-       ++b)
-    data_.forget(blocks_[b].first, blocks_[b].last);
+  for (const Block& block : window_blocks(window)) data_.forget(block.first, block.last);
+}
+
+std::vector<RowOrder::Block> RowOrder::window_blocks(std::size_t window) const {
+  const std::size_t begin = window * window_blocks_, end = std::min(blocks_.size(), begin + window_blocks_);
+  return {blocks_.begin() + static_cast<std::ptrdiff_t>(begin),
+          blocks_.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
 }  // namespace filigree::internal

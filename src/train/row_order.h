@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <span>
 #include <vector>
 
@@ -36,14 +37,16 @@ class RowOrder {
     std::size_t begin, end;  // positions among the given rows
     Index first, last;       // rows [first, last)
   };
-  void fetch(std::size_t window) const;
+  void fetch(std::size_t window);
   void forget(std::size_t window) const;
+  std::vector<Block> window_blocks(std::size_t window) const;
 
   const DataRows& data_;
   std::vector<Index> rows_;
   std::vector<Block> blocks_;      // in their order; empty: the set is shuffled as a whole
   std::vector<std::size_t> ends_;  // positions where windows end
   std::size_t window_blocks_, window_ = 0, forgotten_ = 0;
+  std::future<void> fetching_;  // the kernel makes its caller wait, where memory is short
 };
 
 }  // namespace filigree::internal
