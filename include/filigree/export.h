@@ -23,8 +23,10 @@ struct Words<CodeForm> {
 };
 
 struct ExportedProgram {
-  std::filesystem::path source;  // C++17, one file: extern "C" void NAME(const float* inputs, float* outputs)
-  std::filesystem::path test;    // a program that compares it with the network: SOURCE_test.cpp
+  // C++17, one file: extern "C" void NAME(const float* inputs, float* outputs). Where the data has names,
+  // NAME_inputs[], and NAME_classes[] or NAME_outputs[] hold them.
+  std::filesystem::path source;
+  std::filesystem::path test;        // a program that compares it with the network: SOURCE_test.cpp
   std::vector<CodeForm> forms = {};  // of each layer
   Offset connections = 0;
 };

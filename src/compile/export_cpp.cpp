@@ -249,6 +249,32 @@ std::string test_text(const Network& wide, const std::string& name, const std::s
   return code;
 }
 
+// A string of C++ that holds these bytes, whatever they are.
+std::string literal(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\' || c == '?')
+      result.append("\\").push_back(c);
+    else if (byte < 32 || byte == 127)
+      result += fmt::format("\\{:03o}", byte);
+    else
+      result += c;
+  }
+  return result + '"';
+}
+
+// What the data calls the inputs, classes or outputs, in their order.
+void write_names(std::string& code, const std::string& array, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  fmt::format_to(Out(code),
+                 "\nextern \"C\" {{\nextern const char* const {}[{}];\nconst char* const {}[{}] = {{", array,
+                 names.size(), array, names.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    fmt::format_to(Out(code), "{}{}", i == 0 ? "" : i % 8 == 0 ? ",\n  " : ", ", literal(names[i]));
+  code += "};\n}\n";
+}
+
 }  // namespace
 
 ExportedCode export_cpp(const Network& network, const std::string& name, const std::string& source_name,
@@ -311,6 +337,9 @@ ExportedCode export_cpp(const Network& network, const std::string& name, const s
                    : l % 2 == 0           ? "a"
                                           : "b");
   code += "}\n";
+  write_names(code, name + "_inputs", wide.facts().input_names);
+  write_names(code, name + (wide.task() == Task::classes ? "_classes" : "_outputs"),
+              wide.facts().output_names);
   result.test = test_text(wide, name, source_name);
   return result;
 }

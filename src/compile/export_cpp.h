@@ -11,7 +11,7 @@
 namespace filigree::internal {
 
 struct ExportedCode {
-  std::string source;           // extern "C" void NAME(const float* inputs, float* outputs)
+  std::string source;           // extern "C" void NAME(const float* inputs, float* outputs), and names
   std::string test;             // a program that includes `source_name` and compares with what is expected
   std::vector<CodeForm> forms;  // per layer
   Offset connections = 0;

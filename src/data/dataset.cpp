@@ -146,6 +146,23 @@ std::string absolute_source(const std::string& given) {
 
 namespace {
 
+// Of classes that one row or none to train on shows.
+void warn_of_rare_classes(const Dataset& set, const Observer& observer) {
+  if (set.task != Task::classes) return;
+  std::vector<Offset> rows(set.classes, 0);
+  for (const Index label : set.train.label) ++rows[label];
+  for (const Offset few : {0, 1}) {
+    const auto first = std::ranges::find(rows, few);
+    if (first == rows.end()) continue;
+    const std::size_t c = first - rows.begin();
+    const std::string name = set.target_names.empty() ? std::to_string(c) : set.target_names[c];
+    observer.warn(fmt::format("{}: {} of {} classes ha{} {} to train on, such as {}", set.name,
+                              std::ranges::count(rows, few), set.classes,
+                              std::ranges::count(rows, few) == 1 ? "s" : "ve",
+                              few == 0 ? "no row" : "a single row", in_quotes(name)));
+  }
+}
+
 Dataset load_checked(const DataOptions& options, const KnownTable* known, const Observer& observer) {
   if (!(options.test_share >= 0 && options.test_share < 1)) {
     throw std::invalid_argument(
@@ -166,6 +183,7 @@ Dataset load_checked(const DataOptions& options, const KnownTable* known, const 
     fail_for("task", "{} has {}, so the task is {}", source, set.describe_targets(), word(set.task));
   if (set.task == Task::classes && set.classes < 2)
     fail("{}: all rows have the same label, but there must be two classes", source);
+  if (known == nullptr) warn_of_rare_classes(set, observer);
   assert(set.train.rows > 0 && set.train.features > 0 && set.train.features == set.test.features);
   assert(set.task != Task::classes || (in_range(set.train, set.classes) && in_range(set.test, set.classes)));
   return set;

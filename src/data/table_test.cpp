@@ -61,6 +61,16 @@ TEST_F(Tables, WholeNumbersUpTo255AreBytesAndScaleAsFloatsDo) {
     EXPECT_TRUE(load(text + other + ",1,0\n").train.bytes.empty()) << other;
 }
 
+TEST_F(Tables, ClassesOfASingleRowAreNamed) {
+  std::string text = "a,y\n1,rare\n";
+  for (int i = 0; i < 30; ++i) text += fmt::format("{},{}\n", i * 7 % 11, i % 2 == 0 ? "x" : "y");
+  load(text);
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_EQ(warnings_[0], "t.csv: 1 of 3 classes has a single row to train on, such as \"rare\"");
+  load(text + "2,rare\n");
+  EXPECT_TRUE(warnings_.empty());
+}
+
 TEST_F(Tables, RowsBeyondTheMemoryLimitAreTheSameOnDisk) {
   std::string text = "a,word,y\n", many = "a,b,c,d,word,y\n";
   for (int i = 0; i < 5000; ++i) {

@@ -15,6 +15,7 @@
 #include "device/test_stream.h"
 #include "device/tiled_kernel.h"
 #include "filigree/sparse.h"
+#include "sparse/test_bounds.h"
 #include "sparse/test_matrices.h"
 
 namespace filigree::internal {
@@ -186,9 +187,14 @@ void check_tiled(unsigned rows, unsigned inputs, unsigned outputs, std::uint64_t
   for (unsigned r = 0; r < rows; ++r) {
     unsigned expected_count = 0;
     for (unsigned o = 0; o < outputs; ++o) {
-      double sum = double{bias[o]};
-      for (unsigned i = 0; i < inputs; ++i) sum += double{x[r * inputs + i]} * double{w[i * outputs + o]};
-      ASSERT_NEAR(y[r * outputs + o], std::min(std::max(sum, 0.0), 2.0), 1e-5) << r << ", " << o;
+      double sum = double{bias[o]}, magnitude = std::abs(sum);
+      for (unsigned i = 0; i < inputs; ++i) {
+        const double product = double{x[r * inputs + i]} * double{w[i * outputs + o]};
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      ASSERT_NEAR(y[r * outputs + o], std::min(std::max(sum, 0.0), 2.0), sum_bound(inputs, magnitude))
+          << r << ", " << o;
       expected_count += y[r * outputs + o] > 0;
     }
     ASSERT_EQ(next[r], expected_count) << r;

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "device/cuda.h"
 #include "device/test_emulated.h"
+#include "sparse/test_bounds.h"
 #include "sparse/test_errors.h"
 #include "sparse/test_matrices.h"
 
@@ -81,20 +82,13 @@ TestRows some_rows(std::size_t rows, std::size_t features, std::uint64_t seed) {
   return result;
 }
 
-std::vector<double> reference(const std::vector<TestLayer>& layers, const TestRows& rows, std::size_t row) {
-  std::vector<double> x(layers[0].weights.cols, 0.0);
+Bounded reference(const std::vector<TestLayer>& layers, const TestRows& rows, std::size_t row) {
+  Bounded x(std::vector<double>(layers[0].weights.cols, 0.0));
   for (Offset e = rows.row_begin[row]; e < rows.row_begin[row + 1]; ++e)
-    x[rows.column[e]] = rows.value.empty() ? 1.0 : double{rows.value[e]};
+    x.value[rows.column[e]] = rows.value.empty() ? 1.0 : double{rows.value[e]};
   for (const TestLayer& layer : layers) {
-    std::vector<double> y(layer.bias.begin(), layer.bias.end());
-    for (Index o = 0; o < layer.weights.rows; ++o) {
-      const auto columns = layer.weights.view().row_columns(o);
-      const auto values = layer.weights.view().row_values(o);
-      double& sum = y[o];
-      for (std::size_t e = 0; e < columns.size(); ++e) sum += double{values[e]} * x[columns[e]];
-      sum = std::min(std::max(sum, 0.0), double{layer.cap});
-    }
-    x = std::move(y);
+    x = bounded_product(layer.weights, layer.bias, x);
+    for (double& sum : x.value) sum = std::min(std::max(sum, 0.0), double{layer.cap});
   }
   return x;
 }
@@ -106,7 +100,7 @@ TEST(PanelRun, TakesEveryRowThroughEveryLayer) {
     if (!full_tests() && rows == 300) continue;
     const TestRows inputs = some_rows(rows, 40, rows);
     std::vector<std::vector<double>> expected;
-    for (std::size_t r = 0; r < rows; ++r) expected.push_back(reference(layers, inputs, r));
+    for (std::size_t r = 0; r < rows; ++r) expected.push_back(reference(layers, inputs, r).value);
     for (const unsigned threads : {32u, 128u}) {
       for (const unsigned compact_every : {0u, 1u, 3u}) {
         SCOPED_TRACE(testing::Message() << rows << " rows, blocks of " << threads << ", " << compact_every);
@@ -156,8 +150,9 @@ TEST(PanelRun, TakesAnyWeightsAndValues) {
   }
   const std::vector<float> outputs = run->outputs();
   for (std::size_t r = 0; r < 150; ++r) {
-    const std::vector<double> expected = reference(layers, inputs, r);
-    for (std::size_t o = 0; o < 37; ++o) ASSERT_NEAR(outputs[r * 37 + o], expected[o], 1e-4) << r;
+    const Bounded expected = reference(layers, inputs, r);
+    for (std::size_t o = 0; o < 37; ++o)
+      ASSERT_NEAR(outputs[r * 37 + o], expected.value[o], expected.error[o]) << r;
   }
 }
 
@@ -169,7 +164,7 @@ TEST(BaselineRuns, TakeEveryRowThroughEveryLayer) {
     std::vector<std::vector<double>> expected;
     std::vector<unsigned> live;
     for (std::size_t r = 0; r < rows; ++r) {
-      expected.push_back(reference(layers, inputs, r));
+      expected.push_back(reference(layers, inputs, r).value);
       if (std::ranges::max(expected[r]) > 0) live.push_back(r);
     }
     for (const DeviceKernel engine :
@@ -281,7 +276,7 @@ TEST(PanelRun, ComputesEqualRowsOnce) {
       unsigned by = r;
       while (stands[by] != by) by = stands[by];
       if (std::ranges::binary_search(live, by)) all.push_back(r);
-      if (std::ranges::max(reference(layers, inputs, r)) > 0) expected.push_back(r), ++alive;
+      if (std::ranges::max(reference(layers, inputs, r).value) > 0) expected.push_back(r), ++alive;
     }
     EXPECT_EQ(all, expected);
     EXPECT_EQ(run->live_counts().back(), alive);
@@ -313,7 +308,7 @@ TEST(PanelRun, AddsColumnsUpAndTakesSomeRows) {
   run->run(layers[0].view(kept));
   const std::vector<float> outputs = run->outputs();
   for (std::size_t r = 0; r < 4; ++r) {
-    const std::vector<double> expected = reference(layers, summed, r);
+    const std::vector<double> expected = reference(layers, summed, r).value;
     for (std::size_t o = 0; o < 50; ++o) ASSERT_EQ(double{outputs[r * 50 + o]}, expected[o]);
   }
 }

@@ -23,9 +23,11 @@ TrainOptions preset_options(const std::string& name) {
     o.evolution.update_every = 100;
     return o;
   }
-  if (name == "fast") {  // a good network in a minute
-    o.run.epochs = 20;
-    o.learning.weight_decay = 3e-4;
+  if (name ==
+      "fast") {         // a good network in seconds: chosen by the time to 88.3 and 89.3 % on validation rows
+    o.run.epochs = 40;  // of Fashion-MNIST at 97 % sparsity
+    o.learning.lr = 0.3;
+    o.learning.weight_decay = 5e-4;
     return o;
   }
   if (name == "ertl") {  // Ertl, tables 1 and 2: plain gradient descent on sigmoid + squared error
