@@ -198,8 +198,9 @@ const char* const kChallengeMemoryHelp =
     "streamed "
     "[three quarters of the machine's memory]";
 const char* const kDataMemoryHelp =
-    "most bytes that a data file may unpack to, such as 500MB or 12GiB; a larger one is an error "
-    "[three quarters of the machine's memory]";
+    "memory that rows may take, such as 500MB or 12GiB; where a table takes more, its rows are kept on disk, "
+    "and other "
+    "data files that unpack to more are an error [three quarters of the machine's memory]";
 
 CLI::Option* add_bytes_option(CLI::App& app, std::uint64_t& bytes, const char* help) {
   const auto parse = [&bytes](const std::string& text) {

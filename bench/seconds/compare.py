@@ -123,7 +123,7 @@ def main():
             times = [run[0][goal] for run in runs]
             cells.append(f"{statistics.median(times):.2f} ({min(times):.2f}–{max(times):.2f})")
         cells.append(f"{statistics.mean(run[1] for run in runs):.2f}")
-        print(f"| {name} | " + " | ".join(cells) + " |")
+        print(f"| {name} | " + " | ".join(cells).replace("inf", "never") + " |")
     return 0
 
 

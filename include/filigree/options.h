@@ -49,8 +49,10 @@ struct DataOptions {
   TableOptions table = {};
   double test_share = 0.2;  // of the rows, drawn by `seed`, where the source has no test part
   std::uint64_t seed = 1;   // of that draw, and of drawn digits
-  std::uint64_t memory_limit =
-      0;  // bytes that a file may unpack to; 0: three quarters of the machine's memory
+  // Bytes of memory; 0: three quarters of the machine's. Rows of tables (csv, libsvm) that take more than a
+  // quarter of it are kept in a file without a name in TMPDIR or /var/tmp; other files may not unpack to
+  // more.
+  std::uint64_t memory_limit = 0;
 };
 
 enum class Distribution { uniform, er, densities };
