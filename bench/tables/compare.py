@@ -135,7 +135,9 @@ def score_filigree(program, directory, task, train, test, targets, seed):
     command = [program, "train", "--data", f"csv:{train_file},{test_file}", "--label-column", ",".join(targets)]
     command += ["--task", task, "--seed", str(seed), "--quiet", "--json", out]
     begin = time.perf_counter()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    result = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    if result.returncode != 0:
+        raise RuntimeError(f"filigree: {result.stderr}")
     seconds = time.perf_counter() - begin
     result = json.loads(out.read_text())
     return result["metrics"]["accuracy" if task == "classes" else "r2"], seconds

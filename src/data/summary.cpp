@@ -118,7 +118,7 @@ void add_inputs(const Dataset& set, DataSummary& summary) {
       continue;
     }
     column.inputs = set.columns[next].inputs();
-    column.fill = set.columns[next].fill;
+    if (column.missing > 0) column.fill = set.columns[next].fill;
     ++next;
   }
 }

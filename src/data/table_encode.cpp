@@ -96,20 +96,20 @@ float fill_of(const CsvTable& table, std::size_t at, const NumberFacts& facts, s
 }
 
 InputColumn fit_number(const CsvTable& table, std::size_t column, const NumberFacts& facts,
-                       std::span<const Index> rows, const TableOptions& options, const Observer& observer) {
+                       std::span<const Index> rows, const TableOptions& options, bool fills,
+                       const Observer& observer) {
   const std::size_t at = table.columns[column].at;
   const std::string where = fmt::format("{}: {}", table.header.file, table.header.column(column));
   InputColumn result{name_of(table, column)};
-  if (table.missing[at] > 0) {
-    if (options.missing == Missing::refuse) {
-      std::size_t row = 0;
-      while (!std::isnan(table.number[row * table.numbers + at])) ++row;
-      fail_for("missing", "{}:{}: {} is missing", table.header.file, table.line[row],
-               table.header.column(column));
-    }
-    result.fill = fill_of(table, at, facts, rows, options);
-    result.marks_missing = options.mark_missing;
+  const bool gaps = table.missing[at] > 0;
+  if (gaps && options.missing == Missing::refuse) {
+    std::size_t row = 0;
+    while (!std::isnan(table.number[row * table.numbers + at])) ++row;
+    fail_for("missing", "{}:{}: {} is missing", table.header.file, table.line[row],
+             table.header.column(column));
   }
+  if (fills) result.fill = fill_of(table, at, facts, rows, options);
+  result.marks_missing = gaps && options.mark_missing;
   if (rows.size() < kFewRows) return result;
   if (facts.constant && facts.present == rows.size())
     observer.warn(fmt::format("{} is {} in all {} training rows, which tells nothing", where, facts.first,
@@ -236,6 +236,11 @@ class Encoder {
 std::vector<InputColumn> fit_columns(const CsvTable& table, ColumnRoles& roles, std::span<const Index> rows,
                                      const TableOptions& options, const Observer& observer) {
   const std::vector<NumberFacts> facts = number_facts(table, rows);
+  // Where a table has gaps or words, any of its numbers may be missing later.
+  const bool fills =
+      options.missing != Missing::refuse && std::ranges::any_of(roles.features, [&](std::size_t c) {
+        return table.columns[c].use == ColumnUse::text || table.missing[table.columns[c].at] > 0;
+      });
   std::vector<InputColumn> columns;
   std::vector<std::size_t> kept;
   for (const std::size_t c : roles.features) {
@@ -252,8 +257,9 @@ std::vector<InputColumn> fit_columns(const CsvTable& table, ColumnRoles& roles, 
       continue;
     }
     kept.push_back(c);
-    columns.push_back(text ? fit_text(table, c, rows, options)
-                           : fit_number(table, c, facts[table.columns[c].at], rows, options, observer));
+    columns.push_back(text
+                          ? fit_text(table, c, rows, options)
+                          : fit_number(table, c, facts[table.columns[c].at], rows, options, fills, observer));
   }
   if (columns.empty()) fail("{}: no column is left to learn from", table.header.file);
   roles.features = kept;

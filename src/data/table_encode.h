@@ -22,9 +22,8 @@ bool changes_cells(const std::vector<InputColumn>& columns);
 std::vector<std::string> input_names_of(const std::vector<InputColumn>& columns);
 
 // The rows of a table without their targets: columns[i] is made of table column roles.features[i]. Sparse
-// where most inputs are zero because they stand for words. Warns of gaps in columns that had none in
-// training. Numbers that are the rows as they are, are taken from the table; what takes more than `memory`
-// bytes goes to disk.
+// where most inputs are zero because they stand for words. Numbers that are the rows as they are, are taken
+// from the table; what takes more than `memory` bytes goes to disk.
 DataRows encode_rows(CsvTable& table, const ColumnRoles& roles, const std::vector<InputColumn>& columns,
                      std::uint64_t memory = std::uint64_t{1} << 62);
 

@@ -153,6 +153,14 @@ TEST_F(Tables, GapsAreFilledAsAsked) {
   EXPECT_EQ(refusal(text), ":3: column 1 (\"a\") is missing");
 }
 
+TEST_F(Tables, ATableWithWordsOrGapsKnowsWhatFillsEveryColumn) {
+  for (const char* const text : {"a,word,y\n1,red,0\n2,red,1\n6,blue,0\n", "a,b,y\n1,1,0\n2,,1\n6,2,0\n"})
+    EXPECT_EQ(load(text).columns[0].fill, 3) << text;
+  EXPECT_TRUE(load("a,b,y\n1,1,0\n2,3,1\n6,2,0\n").columns.empty()) << "numbers alone need no recipe";
+  options_.table.missing = Missing::refuse;
+  EXPECT_TRUE(std::isnan(load("a,word,y\n1,red,0\n2,red,1\n6,blue,0\n").columns[0].fill));
+}
+
 TEST_F(Tables, FillsAreOfTheTrainingRowsAlone) {
   std::string text = "a,y\n";
   for (int i = 0; i < 40; ++i) text += fmt::format("{},{}\n", i % 4 == 0 ? "" : std::to_string(i), i % 2);

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse neural networks that are really sparse: training and inference on the CPU.
+
+>>> import numpy as np, filigree_nn as fn
+>>> x = np.random.default_rng(0).normal(size=(600, 20)).astype(np.float32)
+>>> y = (x[:, 0] > x[:, 1]).astype(int)
+>>> run = fn.train(x, y, sparsity=0.9, hidden=(32, 32), epochs=20, seed=1)
+>>> run.network.layers[0].weight.shape
+(32, 20)
+>>> run.network.compile().predict_proba(x[:2]).shape
+(2, 2)
+"""
+
+from ._core import Error, __version__
+from .networks import Layer, Network, Plan
+from .training import Trainer, TrainRun, settings, train
+
+__all__ = ["Error", "Layer", "Network", "Plan", "TrainRun", "Trainer", "__version__", "settings", "train"]

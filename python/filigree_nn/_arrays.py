@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows and targets as the engine reads them: no copy where the memory can be read as it is."""
+
+import numpy as np
+import scipy.sparse
+
+from . import _core
+
+_DENSE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
+
+
+def csr_arrays(matrix):
+    """The three arrays of a CSR matrix whose columns ascend within each row and occur once."""
+    matrix = scipy.sparse.csr_array(matrix)
+    if not (matrix.has_sorted_indices and matrix.has_canonical_format):
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return (
+        np.ascontiguousarray(matrix.indptr, dtype=np.int64),
+        np.ascontiguousarray(matrix.indices, dtype=np.int32),
+        np.ascontiguousarray(matrix.data, dtype=np.float32),
+        matrix.shape[1],
+    )
+
+
+def dense_array(x):
+    """An array of rows that the engine reads where it is, or a copy of another type or layout."""
+    x = np.asarray(x)
+    if x.ndim == 1:
+        raise ValueError(f"rows of inputs have two dimensions, but there is one, of {x.shape[0]}: x.reshape(1, -1) is one row")
+    if x.ndim != 2:
+        raise ValueError(f"rows of inputs have two dimensions, but there are {x.ndim}")
+    if x.dtype not in _DENSE or not x.dtype.isnative:
+        if x.dtype.kind not in "biuf":
+            raise ValueError(f"rows of inputs are numbers, but these are of type {x.dtype}")
+        x = x.astype(np.float32 if x.dtype.kind == "b" or x.dtype.itemsize < 4 else np.float64)
+    if min(x.strides, default=0) < 0 or any(stride % x.itemsize for stride in x.strides):
+        x = np.ascontiguousarray(x)
+    return x
+
+
+def rows_of(x):
+    """Rows for the engine, of an array, a data frame or a sparse matrix."""
+    if scipy.sparse.issparse(x):
+        return _core.Rows(*csr_arrays(x))
+    return _core.Rows(dense_array(x))
