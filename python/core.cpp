@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public API for Python: arrays in and out without a copy, the interpreter's lock released while work goes on. What
-// users meet is filigree_nn/*.py, which turns their arguments into what stands here.
+// The public API for Python: arrays in and out without a copy, the interpreter's lock released while work
+// goes on. What users meet is filigree_nn/*.py, which turns their arguments into what stands here.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -61,8 +62,8 @@ struct Csr {
   Rows rows() const { return {span_of(row_begin), span_of(column), span_of(value), columns}; }
 };
 
-// Runs `work` in a thread of its own, in the caller's session, while the calling thread looks for signals twenty times a
-// second: Ctrl-C asks the work to stop, and is raised once it has.
+// Runs `work` in a thread of its own, in the caller's session, while the calling thread looks for signals
+// twenty times a second: Ctrl-C asks the work to stop, and is raised once it has.
 template <typename Work>
 auto interruptible(const Work& work) {
   using Result = decltype(work(std::stop_token()));
@@ -110,7 +111,8 @@ auto interruptible(const Work& work) {
 
 nb::object layer_array(const LayerView& view, const void* data, std::size_t size, nb::dlpack::dtype type) {
   auto* kept = new std::shared_ptr<const void>(view.kept);
-  const nb::capsule owner(kept, [](void* held) noexcept { delete static_cast<std::shared_ptr<const void>*>(held); });
+  const nb::capsule owner(
+      kept, [](void* held) noexcept { delete static_cast<std::shared_ptr<const void>*>(held); });
   const std::size_t shape[1] = {size};
   return nb::cast(nb::ndarray<nb::numpy, nb::ro>(const_cast<void*>(data), 1, shape, owner, nullptr, type));
 }
@@ -134,7 +136,8 @@ Activation activation_called(const std::string& name) {
   for (std::size_t a = 0; a < kActivationNames.size(); ++a)
     if (kActivationNames[a] == name) return static_cast<Activation>(a);
   std::string known;
-  for (const std::string_view each : kActivationNames) known += (known.empty() ? "" : ", ") + std::string(each);
+  for (const std::string_view each : kActivationNames)
+    known += (known.empty() ? "" : ", ") + std::string(each);
   throw std::invalid_argument("'" + name + "' is no activation; there are " + known);
 }
 
@@ -142,7 +145,8 @@ template <typename T>
 T word_called(const std::string& text, const char* what) {
   if (const std::optional<T> value = from_word<T>(text)) return *value;
   std::string known;
-  for (const std::string_view each : Words<T>::kWords) known += (known.empty() ? "" : ", ") + std::string(each);
+  for (const std::string_view each : Words<T>::kWords)
+    known += (known.empty() ? "" : ", ") + std::string(each);
   throw std::invalid_argument("'" + text + "' is no " + what + "; there are " + known);
 }
 
@@ -151,8 +155,9 @@ std::vector<T> copied(const Vector<T>& values) {
   return {values.data(), values.data() + values.size()};
 }
 
-NetworkFacts facts_of(const std::optional<std::string>& loss, std::vector<float> mean, std::vector<float> scale,
-                      std::vector<std::string> input_names, std::vector<std::string> output_names) {
+NetworkFacts facts_of(const std::optional<std::string>& loss, std::vector<float> mean,
+                      std::vector<float> scale, std::vector<std::string> input_names,
+                      std::vector<std::string> output_names) {
   NetworkFacts facts;
   facts.scaling = {std::move(mean), std::move(scale)};
   facts.input_names = std::move(input_names);
@@ -221,7 +226,8 @@ EpochReport run_epoch(HeldTrainer& held) {
 }
 
 LabelledRows labelled(const Rows& rows, const std::optional<Vector<Index>>& classes,
-                      const std::optional<Vector<float>>& targets, const std::optional<Vector<float>>& weights) {
+                      const std::optional<Vector<float>>& targets,
+                      const std::optional<Vector<float>>& weights) {
   LabelledRows result{rows};
   if (classes) result.classes = span_of(*classes);
   if (targets) result.targets = span_of(*targets);
@@ -245,7 +251,7 @@ struct PyPart {
 NB_MODULE(_core, m) {
   m.attr("__version__") = FILIGREE_VERSION;
 
-  static const nb::exception<Error> error(m, "Error", PyExc_RuntimeError);
+  static const nb::exception<Error> error(m, "Error", PyExc_ValueError);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -256,9 +262,15 @@ NB_MODULE(_core, m) {
 
   // What numpy or SciPy hold, as rows: a float, double or byte matrix, or the three arrays of a CSR matrix.
   nb::class_<PyRows>(m, "Rows")
-      .def(nb::new_([](const Matrix<float>& x) { return new PyRows{rows_of(x), {nb::cast(x)}}; }))
-      .def(nb::new_([](const Matrix<double>& x) { return new PyRows{rows_of(x), {nb::cast(x)}}; }))
-      .def(nb::new_([](const Matrix<std::uint8_t>& x) { return new PyRows{rows_of(x), {nb::cast(x)}}; }))
+      .def(nb::new_([](const Matrix<float>& x) {
+        return new PyRows{rows_of(x), {nb::cast(x)}};
+      }))
+      .def(nb::new_([](const Matrix<double>& x) {
+        return new PyRows{rows_of(x), {nb::cast(x)}};
+      }))
+      .def(nb::new_([](const Matrix<std::uint8_t>& x) {
+        return new PyRows{rows_of(x), {nb::cast(x)}};
+      }))
       .def(nb::new_([](const Vector<Offset>& begin, const Vector<Index>& column, const Vector<float>& value,
                        Index columns) {
         return new PyRows{Csr{begin, column, value, columns}.rows(),
@@ -268,17 +280,20 @@ NB_MODULE(_core, m) {
       .def_prop_ro("columns", [](const PyRows& r) { return r.rows.columns(); });
 
   nb::class_<Network>(m, "Network")
-      .def_static("load", [](const std::filesystem::path& path) {
-        const nb::gil_scoped_release release;
-        return load(path);
-      })
-      .def_static("from_bytes", [](const nb::bytes& bytes) {
-        return from_bytes({reinterpret_cast<const std::byte*>(bytes.c_str()), bytes.size()});
-      })
+      .def_static("load",
+                  [](const std::filesystem::path& path) {
+                    const nb::gil_scoped_release release;
+                    return load(path);
+                  })
+      .def_static("from_bytes",
+                  [](const nb::bytes& bytes) {
+                    return from_bytes({reinterpret_cast<const std::byte*>(bytes.c_str()), bytes.size()});
+                  })
       .def_static(
           "from_layers",
-          [](const std::vector<nb::dict>& layers, const std::optional<std::string>& loss, std::vector<float> mean,
-             std::vector<float> scale, std::vector<std::string> input_names, std::vector<std::string> output_names) {
+          [](const std::vector<nb::dict>& layers, const std::optional<std::string>& loss,
+             std::vector<float> mean, std::vector<float> scale, std::vector<std::string> input_names,
+             std::vector<std::string> output_names) {
             std::vector<LayerArrays> arrays;
             for (const nb::dict& layer : layers) {
               LayerArrays made;
@@ -295,8 +310,9 @@ NB_MODULE(_core, m) {
             return make_network(std::move(arrays), facts_of(loss, std::move(mean), std::move(scale),
                                                             std::move(input_names), std::move(output_names)));
           },
-          "layers"_a, "loss"_a = nb::none(), "mean"_a = std::vector<float>(), "scale"_a = std::vector<float>(),
-          "input_names"_a = std::vector<std::string>(), "output_names"_a = std::vector<std::string>())
+          "layers"_a, "loss"_a = nb::none(), "mean"_a = std::vector<float>(),
+          "scale"_a = std::vector<float>(), "input_names"_a = std::vector<std::string>(),
+          "output_names"_a = std::vector<std::string>())
       .def("save",
            [](const Network& network, const std::filesystem::path& path) {
              const nb::gil_scoped_release release;
@@ -336,11 +352,13 @@ NB_MODULE(_core, m) {
       .def("run", [](const Plan& plan, const PyRows& rows,
                      const nb::ndarray<float, nb::ndim<2>, nb::device::cpu>& out) {
         constexpr std::size_t kAtOnce = 4096;
-        const std::size_t count = out.shape(0), width = out.shape(1), stride = static_cast<std::size_t>(out.stride(0));
+        const std::size_t count = out.shape(0), width = out.shape(1),
+                          stride = static_cast<std::size_t>(out.stride(0));
         if (count != rows.rows.rows() || width != static_cast<std::size_t>(plan.outputs()) ||
             (width > 1 && out.stride(1) != 1) || (count > 1 && stride < width))
-          throw std::invalid_argument("the outputs do not fit the rows: an array of " + std::to_string(count) + " × " +
-                                      std::to_string(width) + " for " + std::to_string(rows.rows.rows()) + " rows of " +
+          throw std::invalid_argument("the outputs do not fit the rows: an array of " +
+                                      std::to_string(count) + " × " + std::to_string(width) + " for " +
+                                      std::to_string(rows.rows.rows()) + " rows of " +
                                       std::to_string(plan.outputs()));
         const std::size_t apart = count > 1 ? stride : width;
         const OutputRows outputs(std::span(out.data(), count == 0 ? 0 : (count - 1) * apart + width), apart);
@@ -361,10 +379,13 @@ NB_MODULE(_core, m) {
       .def(nb::init<>())
       .def_static("preset", [](const std::string& name) { return preset_options(name); })
       .def_static("preset_for",
-                  [](const std::string& name, const std::shared_ptr<const Data>& data) { return preset_options(name, *data); })
+                  [](const std::string& name, const std::shared_ptr<const Data>& data) {
+                    return preset_options(name, *data);
+                  })
       .def("set", [](TrainOptions& options, const std::string& name,
                      const std::string& text) { apply_setting(options, name, text); })
-      .def("get", [](const TrainOptions& options, const std::string& name) { return setting_text(options, name); });
+      .def("get",
+           [](const TrainOptions& options, const std::string& name) { return setting_text(options, name); });
 
   m.def("settings", [] {
     std::vector<nb::dict> all;
@@ -381,21 +402,22 @@ NB_MODULE(_core, m) {
     return all;
   });
 
-  nb::class_<PyPart>(m, "Part")
-      .def(nb::new_([](const PyRows& rows, const std::optional<Vector<Index>>& classes,
-                       const std::optional<Vector<float>>& targets, const std::optional<Vector<float>>& weights) {
-             auto* part = new PyPart{labelled(rows.rows, classes, targets, weights), rows.kept};
-             if (classes) part->kept.push_back(nb::cast(*classes));
-             if (targets) part->kept.push_back(nb::cast(*targets));
-             if (weights) part->kept.push_back(nb::cast(*weights));
-             return part;
-           }),
-           "rows"_a, "classes"_a = nb::none(), "targets"_a = nb::none(), "weights"_a = nb::none());
+  nb::class_<PyPart>(m, "Part").def(
+      nb::new_([](const PyRows& rows, const std::optional<Vector<Index>>& classes,
+                  const std::optional<Vector<float>>& targets, const std::optional<Vector<float>>& weights) {
+        auto* part = new PyPart{labelled(rows.rows, classes, targets, weights), rows.kept};
+        if (classes) part->kept.push_back(nb::cast(*classes));
+        if (targets) part->kept.push_back(nb::cast(*targets));
+        if (weights) part->kept.push_back(nb::cast(*weights));
+        return part;
+      }),
+      "rows"_a, "classes"_a = nb::none(), "targets"_a = nb::none(), "weights"_a = nb::none());
 
   // The rows are borrowed where they lie row by row: whoever makes a data set keeps them.
   nb::class_<Data>(m, "Data")
-      .def(nb::new_([](const PyPart& train, const std::string& task, Index targets, std::vector<std::string> target_names,
-                       std::vector<std::string> feature_names, const PyPart* validation, const PyPart* test, bool borrow) {
+      .def(nb::new_([](const PyPart& train, const std::string& task, Index targets,
+                       std::vector<std::string> target_names, std::vector<std::string> feature_names,
+                       const PyPart* validation, const PyPart* test, bool borrow) {
              MakeOptions options;
              options.task = word_called<Task>(task, "task");
              options.targets = targets;
@@ -410,20 +432,22 @@ NB_MODULE(_core, m) {
            "train"_a, "task"_a, "targets"_a = 0, "target_names"_a = std::vector<std::string>(),
            "feature_names"_a = std::vector<std::string>(), "validation"_a = nb::none(), "test"_a = nb::none(),
            "borrow"_a = false)
-      .def_static("load",
-                  [](const std::string& source, const std::string& label_column, double test_share, std::uint64_t seed) {
-                    DataOptions options;
-                    options.source = source;
-                    options.label_column = label_column;
-                    options.test_share = test_share;
-                    options.seed = seed;
-                    return std::make_shared<Data>(interruptible([&](const std::stop_token& stop) {
-                      Observer observer;
-                      observer.stop = stop;
-                      return load_data(options, observer);
-                    }));
-                  },
-                  "source"_a, "label_column"_a = "", "test_share"_a = 0.2, "seed"_a = 1)
+      .def_static(
+          "load",
+          [](const std::string& source, const std::string& label_column, double test_share,
+             std::uint64_t seed) {
+            DataOptions options;
+            options.source = source;
+            options.label_column = label_column;
+            options.test_share = test_share;
+            options.seed = seed;
+            return std::make_shared<Data>(interruptible([&](const std::stop_token& stop) {
+              Observer observer;
+              observer.stop = stop;
+              return load_data(options, observer);
+            }));
+          },
+          "source"_a, "label_column"_a = "", "test_share"_a = 0.2, "seed"_a = 1)
       .def("describe", &Data::describe)
       .def_prop_ro("features", &Data::features)
       .def_prop_ro("train_rows", &Data::train_rows)
@@ -435,14 +459,16 @@ NB_MODULE(_core, m) {
         const nb::gil_scoped_release release;
         return new HeldTrainer(data, Trainer(*data, options));
       }))
-      .def(nb::new_([](const Network& start, const std::shared_ptr<const Data>& data, const TrainOptions& options) {
-        const nb::gil_scoped_release release;
-        return new HeldTrainer(data, Trainer(start, *data, options));
-      }))
+      .def(nb::new_(
+          [](const Network& start, const std::shared_ptr<const Data>& data, const TrainOptions& options) {
+            const nb::gil_scoped_release release;
+            return new HeldTrainer(data, Trainer(start, *data, options));
+          }))
       .def_static("from_state",
                   [](const std::shared_ptr<const Data>& data, const nb::bytes& state) {
                     return new HeldTrainer(
-                        data, Trainer(*data, std::span(reinterpret_cast<const std::byte*>(state.c_str()), state.size())));
+                        data, Trainer(*data, std::span(reinterpret_cast<const std::byte*>(state.c_str()),
+                                                       state.size())));
                   })
       .def("step",
            [](HeldTrainer& held, const Vector<Index>& rows) {
@@ -467,14 +493,17 @@ NB_MODULE(_core, m) {
              return std::pair(score.score, score.loss);
            })
       .def("network", [](HeldTrainer& held) { return held.use()->network(); })
-      .def("setting", [](HeldTrainer& held, const std::string& name) { return setting_text(held.use()->options(), name); })
-      .def("set_peak_learning_rate", [](HeldTrainer& held, double lr) { held.use()->set_peak_learning_rate(lr); })
+      .def("setting", [](HeldTrainer& held,
+                         const std::string& name) { return setting_text(held.use()->options(), name); })
+      .def("set_peak_learning_rate",
+           [](HeldTrainer& held, double lr) { held.use()->set_peak_learning_rate(lr); })
       .def_prop_ro("learning_rate", [](HeldTrainer& held) { return held.use()->learning_rate(); })
       .def_prop_ro("steps", [](HeldTrainer& held) { return held.use()->steps(); })
       .def_prop_ro("history",
                    [](HeldTrainer& held) {
                      std::vector<nb::dict> history;
-                     for (const EpochReport& report : held.use()->history()) history.push_back(report_dict(report));
+                     for (const EpochReport& report : held.use()->history())
+                       history.push_back(report_dict(report));
                      return history;
                    })
       .def("state", [](HeldTrainer& held) {

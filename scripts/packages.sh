@@ -11,7 +11,7 @@ build="g++ cmake ninja-build pkg-config libhwy-dev libfmt-dev libcli11-dev nlohm
        zlib1g-dev libzstd-dev libkissfft-dev libdnnl-dev libtomlplusplus-dev
        libcurl4-openssl-dev libssl-dev dataset-fashion-mnist"
 peers="libgraphblas-dev libeigen3-dev"
-test="libgtest-dev libgmock-dev librapidcheck-dev clang-format"
+test="libgtest-dev libgmock-dev librapidcheck-dev clang-format python3-dev python3-venv"
 sanitize="clang libclang-rt-dev llvm"
 lint="clang-tidy"
 room="debootstrap"

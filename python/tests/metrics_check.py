@@ -15,8 +15,6 @@ import tempfile
 import numpy as np
 from sklearn import metrics
 
-PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "build/release/filigree"
-CASES = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 TOLERANCE = 1e-6
 
 
@@ -38,11 +36,11 @@ def write_identity(path, width, loss):
     path.write_bytes(struct.pack("<Q", len(text)) + text + value + bias)
 
 
-def evaluate(place, loss, outputs, targets, task):
+def evaluate(program, place, loss, outputs, targets, task):
     write_identity(place / "model.safetensors", outputs.shape[1], loss)
     np.save(place / "rows.npy", outputs)
     np.save(place / "targets.npy", targets)
-    command = [PROGRAM, "eval", place / "model.safetensors", "--data", f"npy:{place}/rows.npy,{place}/targets.npy"]
+    command = [program, "eval", place / "model.safetensors", "--data", f"npy:{place}/rows.npy,{place}/targets.npy"]
     command += ["--task", task, "--part", "all", "--test-share", "0", "--quiet", "--json", place / "out.json"]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     return json.loads((place / "out.json").read_text())["metrics"]
@@ -52,7 +50,7 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x.astype(np.float64)))
 
 
-def classes_case(random, place):
+def classes_case(program, random, place):
     width, rows = int(random.integers(2, 6)), int(random.integers(60, 400))
     outputs = (3 * random.standard_normal((rows, width))).astype(np.float32)
     labels = random.integers(0, width, rows)
@@ -61,7 +59,7 @@ def classes_case(random, place):
     outputs[likely, labels[likely]] += 2
     exponents = np.exp(outputs.astype(np.float64) - outputs.max(1, keepdims=True))
     shares = exponents / exponents.sum(1, keepdims=True)
-    found = evaluate(place, "cross-entropy", outputs, labels, "classes")
+    found = evaluate(program, place, "cross-entropy", outputs, labels, "classes")
     best = shares.argmax(1)
     one_hot = np.eye(width)[labels]
     scores, truth = (shares[:, 1], labels) if width == 2 else (shares, one_hot)
@@ -76,12 +74,12 @@ def classes_case(random, place):
     }
 
 
-def labels_case(random, place):
+def labels_case(program, random, place):
     width, rows = int(random.integers(2, 6)), int(random.integers(60, 400))
     outputs = (3 * random.standard_normal((rows, width))).astype(np.float32)
     truth = (random.random((rows, width)) < 0.4).astype(np.uint8)
     truth[0], truth[1] = 0, 1
-    found = evaluate(place, "binary-cross-entropy", outputs, truth, "labels")
+    found = evaluate(program, place, "binary-cross-entropy", outputs, truth, "labels")
     said = outputs > 0
     shares = sigmoid(outputs)
     return found, {
@@ -95,11 +93,11 @@ def labels_case(random, place):
     }
 
 
-def values_case(random, place):
+def values_case(program, random, place):
     width, rows = int(random.integers(1, 5)), int(random.integers(60, 400))
     truth = (10 ** random.uniform(-2, 4) * random.standard_normal((rows, width)) + 0.25).astype(np.float32)
     outputs = (truth + truth.std() * random.standard_normal((rows, width))).astype(np.float32)
-    found = evaluate(place, "squared", outputs, truth, "values")
+    found = evaluate(program, place, "squared", outputs, truth, "values")
     errors = [np.sqrt(metrics.mean_squared_error(truth[:, o], outputs[:, o])) for o in range(width)]
     return found, {
         "r2": metrics.r2_score(truth, outputs),
@@ -109,12 +107,14 @@ def values_case(random, place):
 
 
 def main():
+    program = sys.argv[1] if len(sys.argv) > 1 else "build/release/filigree"
+    cases = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     random = np.random.default_rng(1)
     worst = {}
     with tempfile.TemporaryDirectory() as directory:
         for case in (classes_case, labels_case, values_case):
-            for _ in range(CASES):
-                found, expected = case(random, pathlib.Path(directory))
+            for _ in range(cases):
+                found, expected = case(program, random, pathlib.Path(directory))
                 for name, value in expected.items():
                     off = abs(found[name] - value) / max(1, abs(value))
                     key = f"{case.__name__.removesuffix('_case')}: {name}"
