@@ -11,6 +11,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -20,6 +21,7 @@
 
 #include "filigree/evaluate.h"
 #include "filigree/filigree.h"
+#include "filigree/sparse.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -105,6 +107,26 @@ auto interruptible(const Work& work) {
   if (interrupted) throw nb::python_error();
   if (failure) std::rethrow_exception(failure);
   return std::move(*result);
+}
+
+// ---- products
+
+template <typename T>
+using Panel = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+CsrView csr_view(const Vector<Offset>& row_begin, const Vector<Index>& column, std::span<const float> value,
+                 std::size_t columns) {
+  CsrView view{index_of(row_begin.size() == 0 ? 0 : row_begin.size() - 1, "rows"),
+               index_of(columns, "columns"), span_of(row_begin), span_of(column), value};
+  // A position outside would be read: one walk over the pattern is a hundredth of the product's work.
+  const auto ascends = [](auto a, auto b) { return a > b; };
+  const bool sound = row_begin.size() > 0 && view.row_begin.front() == 0 &&
+                     view.row_begin.back() == static_cast<Offset>(column.size()) &&
+                     std::ranges::adjacent_find(view.row_begin, ascends) == view.row_begin.end() &&
+                     std::ranges::all_of(view.column, [&](Index c) { return c >= 0 && c < view.cols; }) &&
+                     (value.empty() || value.size() == column.size());
+  if (!sound) throw std::invalid_argument("the pattern of a sparse layer is damaged");
+  return view;
 }
 
 // ---- networks
@@ -527,6 +549,31 @@ NB_MODULE(_core, m) {
         return metrics;
       },
       "network"_a, "data"_a, "part"_a = "test");
+
+  // The three products of a sparse layer; x, y, a and b hold the samples of a neuron together.
+  m.def("spmm", [](const Vector<Offset>& row_begin, const Vector<Index>& column, const Vector<float>& value,
+                   const Panel<const float>& x, const Panel<float>& y) {
+    const CsrView matrix = csr_view(row_begin, column, span_of(value), x.shape(0));
+    const nb::gil_scoped_release release;
+    spmm(matrix, {x.data(), x.size()}, x.shape(1), {y.data(), y.size()});
+  });
+  m.def("spmm_transposed",
+        [](const Vector<Offset>& column_begin, const Vector<Index>& row, const Vector<float>& value,
+           const Panel<const float>& x, const Panel<float>& y) {
+          const CsrView columns = csr_view(column_begin, row, span_of(value), x.shape(0));
+          const CscView matrix{columns.cols, columns.rows, columns.row_begin, columns.column, columns.value};
+          const nb::gil_scoped_release release;
+          spmm_transposed(matrix, {x.data(), x.size()}, x.shape(1), {y.data(), y.size()});
+        });
+  m.def("sddmm", [](const Vector<Offset>& row_begin, const Vector<Index>& column, const Panel<const float>& a,
+                    const Panel<const float>& b,
+                    const nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>& value) {
+    const CsrView matrix = csr_view(row_begin, column, {}, b.shape(0));
+    if (a.shape(0) + 1 != row_begin.size() || a.shape(1) != b.shape(1))
+      throw std::invalid_argument("the panels do not fit the pattern");
+    const nb::gil_scoped_release release;
+    sddmm(matrix, {a.data(), a.size()}, {b.data(), b.size()}, a.shape(1), {value.data(), value.size()});
+  });
 
   // Threads of everything that the calling thread does while it lives.
   nb::class_<Session>(m, "Session").def("__init__", [](Session* self, int threads) {
