@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "filigree/bench.h"
+#include "filigree/evaluate.h"
 #include "filigree/train.h"
 
 namespace filigree {
@@ -91,8 +92,8 @@ class Table {
     row.data = c.data;
     row.method = method;
     row.sparsity = sparsity;
-    row.published = published;
-    row.asked = asked;
+    row.asked = of_accuracy() ? asked : 0;
+    row.published = of_accuracy() ? published : 0;
     if (!options.network.dense) options.network.sparsity = sparsity;
     if (options_.epochs > 0) options.run.epochs = options_.epochs;
     for (int seed = 1; seed <= options_.seeds; ++seed) {
@@ -114,7 +115,7 @@ class Table {
         observer_.report(stage, epochs, r.epochs, "epochs");
       };
       const TrainRun run = train(data, options, {}, watch);
-      row.accuracy.push_back(run.test_score);
+      row.accuracy.push_back(shown(run, data));
       row.seconds += run.seconds;
       row.connections = run.connections;
     }
@@ -127,6 +128,18 @@ class Table {
   std::vector<AccuracyRow> rows() && { return std::move(rows_); }
 
  private:
+  bool of_accuracy() const {
+    return options_.metric == Watch::automatic || options_.metric == Watch::accuracy;
+  }
+  double shown(const TrainRun& run, const Data& data) const {
+    if (of_accuracy()) return run.test_score;
+    const Evaluation evaluation = evaluate(run.network, data);
+    if (options_.metric == Watch::loss) return evaluation.loss;
+    const auto found = std::ranges::find(evaluation.metrics, word(options_.metric), &Metric::name);
+    if (found == evaluation.metrics.end())
+      throw Error(fmt::format("{} has no {}", data.describe(), word(options_.metric)), "metric");
+    return found->value;
+  }
   Data load(const Case& c, int seed) {
     DataOptions options;
     options.source = c.source;

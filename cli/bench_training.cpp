@@ -154,11 +154,12 @@ int run_accuracy_bench(AccuracyArguments& arguments, const Context& context) {
   const bool quiet = arguments.common.quiet;
   if (!quiet)
     fmt::print(
-        "test accuracy in %, last epoch, mean of {} seeds\n{:<14} {:<20} {:<20} {:>8} {:>11} {:>7} {:>15} "
+        "test {} in %, last epoch, mean of {} seeds\n{:<14} {:<20} {:<20} {:>8} {:>11} {:>7} {:>15} "
         "{:>7} {:>9} "
         "{:>8}\n",
-        options.seeds, "data", "network", "method", "sparsity", "connections", "mean", "lowest–highest",
-        "goal", "published", "seconds");
+        options.metric == Watch::automatic ? "accuracy" : word(options.metric), options.seeds, "data",
+        "network", "method", "sparsity", "connections", "mean", "lowest–highest", "goal", "published",
+        "seconds");
   nlohmann::json rows = nlohmann::json::array();
   {
     ProgressDisplay display(quiet);
@@ -184,7 +185,10 @@ int run_accuracy_bench(AccuracyArguments& arguments, const Context& context) {
     };
     bench_accuracy(options, finished, display.observer(context.stop));
   }
-  arguments.common.write_json({{"rows", rows}, {"seeds", options.seeds}});
+  arguments.common.write_json(
+      {{"rows", rows},
+       {"seeds", options.seeds},
+       {"metric", options.metric == Watch::automatic ? "accuracy" : word(options.metric)}});
   return 0;
 }
 
@@ -242,6 +246,9 @@ Run add_bench_accuracy(CLI::App& bench) {
   command->add_option("--epochs", options.epochs, "number of epochs of each run [that of the preset]")
       ->check(CLI::Range(1, 100000))
       ->type_name("N");
+  add_word_option<Watch>(
+      *command, "--metric", options.metric,
+      "metric of the test rows that is shown: accuracy, roc_auc or another of eval's [auto]", "METRIC");
   command->add_flag("--no-ertl", arguments->no_ertl, "leave Ertl's method out");
   command->add_flag("--no-dense", arguments->no_dense, "leave dense networks out");
   add_examples(

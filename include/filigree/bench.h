@@ -139,7 +139,7 @@ struct AccuracyRow {
                                       // updates"
   double sparsity = 0;                // negative: dense
   Offset connections = 0;
-  std::vector<double> accuracy;  // test, last epoch, one per seed
+  std::vector<double> accuracy;  // test, last epoch, one per seed; or another metric
   double mean = 0;
   double seconds = 0;    // of all seeds
   double published = 0;  // Ertl's table 4, where he has this; else 0
@@ -151,6 +151,8 @@ struct AccuracyBenchOptions {
   std::int64_t epochs = 0;  // 0: the preset's
   bool ertl = true;         // his method next to ours
   bool dense = true;
+  Watch metric =
+      Watch::automatic;  // what is shown of the test rows, by evaluate()'s names; automatic: accuracy
 };
 // Calls `row` with each line as it is finished.
 std::vector<AccuracyRow> bench_accuracy(const AccuracyBenchOptions& options,
