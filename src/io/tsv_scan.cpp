@@ -43,7 +43,8 @@ float parse_value(std::string_view text, std::string_view what, const std::strin
 LineBlocks::LineBlocks(Source& source, std::size_t longest_line)
     : source_(source),
       longest_line_(std::max(longest_line, kBlockBytes)),
-      buffer_(kBlockBytes + 1 + kSlack) {}
+      // A byte more than a small file has, so that its end is seen.
+      buffer_(std::min<std::uint64_t>(kBlockBytes, source.size().value_or(kBlockBytes) + 1) + 1 + kSlack) {}
 
 std::string_view LineBlocks::next(Offset lines_before) {
   std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
