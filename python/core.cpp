@@ -11,12 +11,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "filigree/evaluate.h"
@@ -64,12 +67,66 @@ struct Csr {
   Rows rows() const { return {span_of(row_begin), span_of(column), span_of(value), columns}; }
 };
 
+// Under way in this process.
+struct Calls {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int active = 0;
+  bool closing = false;
+  std::set<std::stop_source*> stops;
+};
+
+// Calls that work without the interpreter's lock. A thread that wants it back while the interpreter goes down
+// is ended in mid-call, which C++ does not survive: so at exit the calls are stopped and waited for, and no
+// more are let in.
+class Working {
+ public:
+  explicit Working(std::stop_source* stop = nullptr) : calls_(calls), stop_(stop) {
+    const std::lock_guard lock(calls_->mutex);
+    if (calls_->closing) throw Error("the interpreter is shutting down");
+    ++calls_->active;
+    if (stop_ != nullptr) calls_->stops.insert(stop_);
+  }
+  ~Working() {
+    const std::lock_guard lock(calls_->mutex);
+    --calls_->active;
+    calls_->stops.erase(stop_);
+    calls_->changed.notify_all();
+  }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+  static void close() {
+    const nb::gil_scoped_release release;
+    std::unique_lock lock(calls->mutex);
+    calls->closing = true;
+    for (std::stop_source* const stop : calls->stops) stop->request_stop();
+    calls->changed.wait(lock, [] { return calls->active == 0; });
+  }
+  // A forked child has none of the threads whose calls were under way.
+  static void forget_in_children() {
+    pthread_atfork(nullptr, nullptr, [] { calls = new Calls; });
+  }
+
+ private:
+  static inline Calls* calls = new Calls;
+  Calls* calls_;
+  std::stop_source* stop_;
+};
+
+// Work of a moment.
+class Unlocked {
+  Working working_;
+  nb::gil_scoped_release release_;
+};
+
 // Runs `work` in a thread of its own, in the caller's session, while the calling thread looks for signals
 // twenty times a second: Ctrl-C asks the work to stop, and is raised once it has.
 template <typename Work>
 auto interruptible(const Work& work) {
   using Result = decltype(work(std::stop_token()));
   std::stop_source stop;
+  const Working working(&stop);
   std::exception_ptr failure;
   std::optional<Result> result;
   bool interrupted = false;
@@ -272,6 +329,8 @@ struct PyPart {
 
 NB_MODULE(_core, m) {
   m.attr("__version__") = FILIGREE_VERSION;
+  m.def("shut_down", &Working::close);
+  Working::forget_in_children();
 
   static const nb::exception<Error> error(m, "Error", PyExc_ValueError);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
@@ -304,7 +363,7 @@ NB_MODULE(_core, m) {
   nb::class_<Network>(m, "Network")
       .def_static("load",
                   [](const std::filesystem::path& path) {
-                    const nb::gil_scoped_release release;
+                    const Unlocked unlocked;
                     return load(path);
                   })
       .def_static("from_bytes",
@@ -337,7 +396,7 @@ NB_MODULE(_core, m) {
           "output_names"_a = std::vector<std::string>())
       .def("save",
            [](const Network& network, const std::filesystem::path& path) {
-             const nb::gil_scoped_release release;
+             const Unlocked unlocked;
              save(network, path);
            })
       .def("to_bytes",
@@ -364,7 +423,7 @@ NB_MODULE(_core, m) {
 
   nb::class_<Plan>(m, "Plan")
       .def(nb::new_([](const Network& network, double exit_threshold) {
-             const nb::gil_scoped_release release;
+             const Unlocked unlocked;
              return new Plan(compile(network, {exit_threshold}));
            }),
            "network"_a, "exit_threshold"_a = 1.0)
@@ -385,7 +444,7 @@ NB_MODULE(_core, m) {
         const std::size_t apart = count > 1 ? stride : width;
         const OutputRows outputs(std::span(out.data(), count == 0 ? 0 : (count - 1) * apart + width), apart);
         if (count <= kAtOnce) {
-          const nb::gil_scoped_release release;
+          const Unlocked unlocked;
           plan.run(rows.rows, outputs);
           return;
         }
@@ -448,7 +507,7 @@ NB_MODULE(_core, m) {
              if (validation != nullptr) options.validation = validation->part;
              if (test != nullptr) options.test = test->part;
              options.borrow = borrow;
-             const nb::gil_scoped_release release;
+             const Unlocked unlocked;
              return std::make_shared<Data>(make_data(train.part, options));
            }),
            "train"_a, "task"_a, "targets"_a = 0, "target_names"_a = std::vector<std::string>(),
@@ -478,12 +537,12 @@ NB_MODULE(_core, m) {
 
   nb::class_<HeldTrainer>(m, "Trainer")
       .def(nb::new_([](const std::shared_ptr<const Data>& data, const TrainOptions& options) {
-        const nb::gil_scoped_release release;
+        const Unlocked unlocked;
         return new HeldTrainer(data, Trainer(*data, options));
       }))
       .def(nb::new_(
           [](const Network& start, const std::shared_ptr<const Data>& data, const TrainOptions& options) {
-            const nb::gil_scoped_release release;
+            const Unlocked unlocked;
             return new HeldTrainer(data, Trainer(start, *data, options));
           }))
       .def_static("from_state",
@@ -495,7 +554,7 @@ NB_MODULE(_core, m) {
       .def("step",
            [](HeldTrainer& held, const Vector<Index>& rows) {
              const HeldTrainer::Use trainer = held.use();
-             const nb::gil_scoped_release release;
+             const Unlocked unlocked;
              trainer->step(span_of(rows));
            })
       .def("epoch", [](HeldTrainer& held) { return report_dict(run_epoch(held)); })
@@ -510,7 +569,7 @@ NB_MODULE(_core, m) {
            [](HeldTrainer& held, const std::string& part) {
              const Part of = word_called<Part>(part, "part");
              const HeldTrainer::Use trainer = held.use();
-             const nb::gil_scoped_release release;
+             const Unlocked unlocked;
              const TrainScore score = trainer->evaluate(of);
              return std::pair(score.score, score.loss);
            })
@@ -554,7 +613,7 @@ NB_MODULE(_core, m) {
   m.def("spmm", [](const Vector<Offset>& row_begin, const Vector<Index>& column, const Vector<float>& value,
                    const Panel<const float>& x, const Panel<float>& y) {
     const CsrView matrix = csr_view(row_begin, column, span_of(value), x.shape(0));
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     spmm(matrix, {x.data(), x.size()}, x.shape(1), {y.data(), y.size()});
   });
   m.def("spmm_transposed",
@@ -562,7 +621,7 @@ NB_MODULE(_core, m) {
            const Panel<const float>& x, const Panel<float>& y) {
           const CsrView columns = csr_view(column_begin, row, span_of(value), x.shape(0));
           const CscView matrix{columns.cols, columns.rows, columns.row_begin, columns.column, columns.value};
-          const nb::gil_scoped_release release;
+          const Unlocked unlocked;
           spmm_transposed(matrix, {x.data(), x.size()}, x.shape(1), {y.data(), y.size()});
         });
   m.def("sddmm", [](const Vector<Offset>& row_begin, const Vector<Index>& column, const Panel<const float>& a,
@@ -571,7 +630,7 @@ NB_MODULE(_core, m) {
     const CsrView matrix = csr_view(row_begin, column, {}, b.shape(0));
     if (a.shape(0) + 1 != row_begin.size() || a.shape(1) != b.shape(1))
       throw std::invalid_argument("the panels do not fit the pattern");
-    const nb::gil_scoped_release release;
+    const Unlocked unlocked;
     sddmm(matrix, {a.data(), a.size()}, {b.data(), b.size()}, a.shape(1), {value.data(), value.size()});
   });
 

@@ -11,8 +11,13 @@
 (2, 2)
 """
 
+import atexit
+
+from . import _core
 from ._core import Error, __version__
 from .networks import Layer, Network, Plan
 from .training import Trainer, TrainRun, settings, train
+
+atexit.register(_core.shut_down)  # no call may be under way while the interpreter goes down
 
 __all__ = ["Error", "Layer", "Network", "Plan", "TrainRun", "Trainer", "__version__", "settings", "train"]

@@ -220,6 +220,54 @@ def test_ctrl_c_stops_at_once_and_leaves_a_usable_trainer():
         assert process.wait(30) == 0
 
 
+LEFT_AT_WORK = """
+import threading, numpy as np, filigree_nn as fn
+x = np.random.default_rng(0).normal(size=(50000, 32)).astype(np.float32)
+y = (x[:, 0] > 0).astype(int)
+def work():
+    while True:
+        fn.train(x, y, hidden=(256, 256), epochs=50, sparsity=0.5)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+plan = fn.train(x[:100], y[:100], epochs=1).network.compile()
+def run():
+    while True:
+        plan.run(x[:3000])
+threading.Thread(target=run, daemon=True).start()
+import time
+time.sleep(0.3)
+print("leaving", flush=True)
+"""
+
+
+def test_leaving_while_threads_work_is_no_crash():
+    done = subprocess.run([sys.executable, "-c", LEFT_AT_WORK], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "leaving\n"
+
+
+FORKED = """
+import os, sys, threading, time, numpy as np, filigree_nn as fn
+x = np.random.default_rng(0).normal(size=(50000, 32)).astype(np.float32)
+y = (x[:, 0] > 0).astype(int)
+thread = threading.Thread(target=lambda: fn.train(x, y, hidden=(256, 256), epochs=3))
+thread.start()
+time.sleep(0.2)
+child = os.fork()
+if child == 0:
+    run = fn.train(x[:200], y[:200], hidden=(8,), epochs=2)
+    sys.exit(0 if len(run.history) == 2 else 1)
+code = os.waitpid(child, 0)[1]
+thread.join()
+print(code)
+"""
+
+
+def test_a_child_that_is_forked_in_the_middle_of_training_trains_itself():
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "0\n", done.stderr
+
+
 def run_in_child(network):
     return network.compile().run(np.ones((100, 20), np.float32))
 
