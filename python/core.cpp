@@ -609,6 +609,12 @@ NB_MODULE(_core, m) {
       },
       "network"_a, "data"_a, "part"_a = "test");
 
+  m.def("transpose", [](const Panel<const float>& from, const Panel<float>& to) {
+    if (to.shape(0) != from.shape(1) || to.shape(1) != from.shape(0))
+      throw std::invalid_argument("a transposed array has as many rows as the other has columns");
+    const Unlocked unlocked;
+    transpose({from.data(), from.size()}, from.shape(0), from.shape(1), {to.data(), to.size()});
+  });
   // The three products of a sparse layer; x, y, a and b hold the samples of a neuron together.
   m.def("spmm", [](const Vector<Offset>& row_begin, const Vector<Index>& column, const Vector<float>& value,
                    const Panel<const float>& x, const Panel<float>& y) {

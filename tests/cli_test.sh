@@ -390,7 +390,7 @@ case $2 in
     check grep -q '^lr = 0.05' "$work/p1/config.toml"
     check grep -q '^epochs = 2 ' "$work/p1/config.toml"
     run 0 train --config "$work/c.toml" --out "$work/p2" --preset fast --epochs 1 --data digits:300
-    check grep -q '^weight-decay = 0.0003' "$work/p2/config.toml"
+    check grep -q '^weight-decay = 0.0005' "$work/p2/config.toml"
     check grep -q '^epochs = 1 ' "$work/p2/config.toml"
     check grep -q '^source = "digits:300"' "$work/p2/config.toml"
     run 0 train --data digits:200 --network 784-20-10 --epochs 1 --distribution densities --densities 0.5,0.25 \

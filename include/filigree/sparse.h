@@ -195,6 +195,10 @@ float spvv(const SparseVectorView& a, std::span<const float> x);
 // The sum of a[i] * b[i] over the indices that both hold.
 float spvv(const SparseVectorView& a, const SparseVectorView& b);
 
+// Rows become columns: to[c * rows + r] = from[r * columns + c]. What is between rows of samples and the
+// neuron-major arrays of the products below. They do not overlap.
+void transpose(std::span<const float> from, std::size_t rows, std::size_t columns, std::span<float> to);
+
 // spMV: y[r] = the sum of A(r, c) * x[c] over the entries of row r; 0 for an empty row. x holds a.cols
 // values, y a.rows, and they do not overlap.
 void spmv(const CsrView& a, std::span<const float> x, std::span<float> y);

@@ -30,25 +30,34 @@ _ACTIVATIONS = {
 }
 
 
+def _transposed(x):
+    """Rows as columns, in memory of their own."""
+    if x.dtype != torch.float32:
+        return x.t().contiguous()
+    to = torch.empty(x.shape[1], x.shape[0])
+    _core.transpose(x.detach().contiguous(), to)
+    return to
+
+
 class _Product(torch.autograd.Function):
     """x · Wᵀ for rows x, with gradients where weights exist, and nowhere else."""
 
     @staticmethod
     def forward(context, x, value, layer):
         pattern = layer._pattern()
-        inputs = x.t().contiguous()  # the kernels take the samples of a neuron together
+        inputs = _transposed(x)  # the kernels take the samples of a neuron together
         context.pattern, context.layer = pattern, layer
         context.save_for_backward(inputs, value)
-        return pattern.product(value.detach(), inputs).t()
+        return _transposed(pattern.product(value.detach(), inputs))
 
     @staticmethod
     def backward(context, gradient):
         inputs, value = context.saved_tensors
         pattern, layer = context.pattern, context.layer
-        outer = gradient.t().contiguous()
+        outer = _transposed(gradient)
         if layer._watched:
             layer._seen = (inputs, outer)
-        of_inputs = pattern.transposed_product(value, outer).t() if context.needs_input_grad[0] else None
+        of_inputs = _transposed(pattern.transposed_product(value, outer)) if context.needs_input_grad[0] else None
         of_values = pattern.entries(outer, inputs) if context.needs_input_grad[1] else None
         return of_inputs, of_values, None
 
