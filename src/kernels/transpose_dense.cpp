@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows become columns: shares columns among threads and calls the body of the best SIMD target.
+// Rows become columns: shares rows among threads and calls the body of the best SIMD target.
 #include "filigree/sparse.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,7 +15,7 @@
 
 namespace filigree::internal {
 
-HWY_EXPORT(TransposeColumns);
+HWY_EXPORT(TransposeRows);
 
 }  // namespace filigree::internal
 
@@ -26,13 +26,13 @@ using namespace internal;
 void transpose(std::span<const float> from, std::size_t rows, std::size_t columns, std::span<float> to) {
   // Eight at a time: where rows of the result lie 4 KiB apart, as many lines as they are written to stay in
   // L1.
-  constexpr std::size_t kColumns = 8;
+  constexpr std::size_t kTogether = 16;  // rows: a square high
   require_size("transpose", "from", from.size(), rows * columns);
   require_size("transpose", "to", to.size(), rows * columns);
-  const std::size_t tiles = (columns + kColumns - 1) / kColumns;
-  parallel_for(tiles, task_items(tiles, rows * columns), [&](std::size_t first, std::size_t last) {
-    for (std::size_t tile = first; tile < last; ++tile) HWY_DYNAMIC_DISPATCH(TransposeColumns)
-    (from.data(), rows, columns, tile * kColumns, std::min(columns, (tile + 1) * kColumns), to.data());
+  const std::size_t strips = (rows + kTogether - 1) / kTogether;
+  parallel_for(strips, task_items(strips, rows * columns), [&](std::size_t first, std::size_t last) {
+    HWY_DYNAMIC_DISPATCH(TransposeRows)
+    (from.data(), rows, columns, first * kTogether, std::min(rows, last * kTogether), to.data());
   });
 }
 
