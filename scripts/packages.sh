@@ -4,6 +4,7 @@
 #   build     the program and the library       peers     what benchmarks measure filigree against
 #   test      the test suite                    sanitize  the builds with sanitizers and the fuzzers
 #   lint      clang-tidy                        room      scripts/clean_room.sh
+#   python    what the Python package is built with
 # Says nothing if all are there.
 set -euo pipefail
 
@@ -11,7 +12,8 @@ build="g++ cmake ninja-build pkg-config libhwy-dev libfmt-dev libcli11-dev nlohm
        zlib1g-dev libzstd-dev libkissfft-dev libdnnl-dev libtomlplusplus-dev
        libcurl4-openssl-dev libssl-dev dataset-fashion-mnist"
 peers="libgraphblas-dev libeigen3-dev"
-test="libgtest-dev libgmock-dev librapidcheck-dev clang-format python3-dev python3-venv"
+test="libgtest-dev libgmock-dev librapidcheck-dev clang-format"
+python="python3-dev python3-venv"
 sanitize="clang libclang-rt-dev llvm"
 lint="clang-tidy"
 room="debootstrap"
@@ -19,8 +21,8 @@ room="debootstrap"
 wanted=""
 for set in "${@:-build}"; do
   case "$set" in
-    build | peers | test | sanitize | lint | room) wanted="$wanted ${!set}" ;;
-    *) echo "usage: scripts/packages.sh build|peers|test|sanitize|lint|room …" >&2; exit 2 ;;
+    build | peers | test | sanitize | lint | room | python) wanted="$wanted ${!set}" ;;
+    *) echo "usage: scripts/packages.sh build|peers|test|sanitize|lint|room|python …" >&2; exit 2 ;;
   esac
 done
 

@@ -70,6 +70,7 @@ class Reader {
       }
       if (doubts_ && beyond_doubt()) return;
       check_memory(name);
+      if (numbers_.on_disk()) source.forget();
     }
     if (!open_row.empty()) fail_open(name);
     if (table_.header.columns == 0 && !comment_.empty()) first_row(comment_, name);

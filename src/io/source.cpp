@@ -49,6 +49,7 @@ class Input {
     return std::memcmp(head_.data(), magic.data(), magic.size()) == 0;
   }
   virtual std::optional<std::uint64_t> size() const = 0;
+  virtual void forget() const {}
 
  protected:
   virtual std::size_t read_some(std::span<std::byte> out) = 0;  // 0 at the end only
@@ -72,6 +73,7 @@ class FileInput final : public Input {
   FileInput& operator=(const FileInput&) = delete;
   ~FileInput() override { ::close(file_); }
   std::optional<std::uint64_t> size() const override { return size_; }
+  void forget() const override { ::posix_fadvise(file_, 0, 0, POSIX_FADV_DONTNEED); }
 
  private:
   std::size_t read_some(std::span<std::byte> out) override {
@@ -267,6 +269,10 @@ void Source::read_exactly(std::span<std::byte> out, std::string_view what) {
   if (got < out.size()) {
     fail("{}: ends within {}: {} of {} bytes are there", name(), what, got, out.size());
   }
+}
+
+void Source::forget() const {
+  state_->input->forget();
 }
 
 std::uint64_t Source::limit() const {

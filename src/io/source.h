@@ -40,6 +40,9 @@ class Source {
   // Fills all of `out` or throws, naming `what` and both sizes.
   void read_exactly(std::span<std::byte> out, std::string_view what);
 
+  // What was read needs not stay in the system's memory: for readers whose rows do not fit there.
+  void forget() const;
+
   // Bytes of the whole contents, where they are known beforehand: plain regular files and plain memory.
   std::optional<std::uint64_t> size() const;
 
