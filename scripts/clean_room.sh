@@ -35,6 +35,12 @@ room=$(mktemp -d "$cache/room.XXXXXX")
 trap 'rm -rf --one-file-system "$room"' EXIT
 tar -C "$room" -xf "$base"
 cp /etc/resolv.conf "$room/etc/resolv.conf"
+pip=()  # and Python packages come from where this machine gets them, as Debian's do
+[ -z "${PIP_INDEX_URL:-}" ] || pip+=("PIP_INDEX_URL=$PIP_INDEX_URL")
+if [ -f "${PIP_CERT:-}" ]; then
+  cp "$PIP_CERT" "$room/etc/pip-certificates.crt"
+  pip+=("PIP_CERT=/etc/pip-certificates.crt")
+fi
 git clone --quiet --no-hardlinks . "$room/filigree"
 if [ "$what" = run ]; then command="./run"; else command="./test"; fi
 user=root
@@ -48,7 +54,7 @@ fi
 echo "filigree: $command in a clean room, as $user" >&2
 started=$SECONDS
 # A mount namespace of its own: /proc and the terminals go with it, whatever happens.
-unshare --mount --propagation private env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb \
+unshare --mount --propagation private env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb "${pip[@]}" \
   bash -c "mount -t proc proc '$room/proc' && mkdir -p '$room/dev/pts' &&
            mount -t devpts -o newinstance,ptmxmode=0666 devpts '$room/dev/pts' && ln -sf pts/ptmx '$room/dev/ptmx' && exec chroot '$room' bash -c \"\$1\"" clean-room "
     set -euo pipefail
