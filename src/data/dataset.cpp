@@ -131,7 +131,7 @@ std::optional<std::string> csv_file_of(const std::string& given) {
 }
 
 std::string absolute_source(const std::string& given) {
-  const std::string source = with_scheme(given);
+  std::string source = with_scheme(given);
   const Scheme& scheme = find_scheme(source);
   const std::vector<std::string> names = split_names(source);
   if (!scheme.names_files || names.empty()) return source;
