@@ -46,11 +46,12 @@ std::vector<NumberFacts> number_facts(const CsvTable& table, std::span<const Ind
   auto chosen = rows.begin();
   for (std::size_t r = 0; r < table.rows(); ++r) {
     const float* const row = table.number.data() + r * table.numbers;
+    const float* const before = r > 0 ? row - table.numbers : row;
     const bool trains = chosen != rows.end() && static_cast<std::size_t>(*chosen) == r;
     if (trains) ++chosen;
     for (std::size_t c = 0; c < facts.size(); ++c) {
       NumberFacts& of = facts[c];
-      if (r > 0) of.counts = of.counts && row[c] == row[c - table.numbers] + 1;
+      if (r > 0) of.counts = of.counts && row[c] == before[c] + 1;
       if (!trains || std::isnan(row[c])) continue;
       if (of.present++ == 0) of.first = row[c];
       of.constant = of.constant && row[c] == of.first;
