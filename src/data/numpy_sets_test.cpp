@@ -28,7 +28,7 @@ std::string npy(const std::string& type, const std::string& shape, const std::st
 
 // A zip archive of stored files, as numpy.savez writes it.
 std::string npz(const std::vector<std::pair<std::string, std::string>>& arrays) {
-  const auto number = [](std::uint32_t value, int bytes) {
+  const auto number = [](std::uint64_t value, int bytes) {
     std::string text;
     for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
     return text;
