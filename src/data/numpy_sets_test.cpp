@@ -30,7 +30,7 @@ std::string npy(const std::string& type, const std::string& shape, const std::st
 std::string npz(const std::vector<std::pair<std::string, std::string>>& arrays) {
   const auto number = [](std::uint64_t value, int bytes) {
     std::string text;
-    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+    for (int i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value);
     return text;
   };
   std::string files, directory;
