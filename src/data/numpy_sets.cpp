@@ -49,8 +49,8 @@ DataRows rows_of(NpzTable& table, const std::string& file) {
 // Targets as the columns of a table: a row of the array stands for a line.
 CsvTable targets_of(const NpyArray& array, Index rows, const std::string& file) {
   const std::size_t values = array.bytes.size() + array.floats.size();
-  if (array.shape.empty() || array.shape.size() > 2 || array.shape[0] != static_cast<std::uint64_t>(rows) ||
-      values == 0)
+  if (rows < 1 || array.shape.empty() || array.shape.size() > 2 ||
+      array.shape[0] != static_cast<std::uint64_t>(rows) || values == 0)
     fail("{}: targets of shape {} for {} rows", file, fmt::join(array.shape, "x"), rows);
   const std::size_t columns = values / rows;
   CsvTable table;
