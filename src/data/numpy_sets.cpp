@@ -49,10 +49,10 @@ DataRows rows_of(NpzTable& table, const std::string& file) {
 // Targets as the columns of a table: a row of the array stands for a line.
 CsvTable targets_of(const NpyArray& array, Index rows, const std::string& file) {
   const std::size_t values = array.bytes.size() + array.floats.size();
-  if (rows < 1 || array.shape.empty() || array.shape.size() > 2 ||
-      array.shape[0] != static_cast<std::uint64_t>(rows) || values == 0)
+  const std::size_t columns = rows < 1 ? 0 : values / static_cast<std::size_t>(rows);
+  if (columns == 0 || array.shape.empty() || array.shape.size() > 2 ||
+      array.shape[0] != static_cast<std::uint64_t>(rows))
     fail("{}: targets of shape {} for {} rows", file, fmt::join(array.shape, "x"), rows);
-  const std::size_t columns = values / rows;
   CsvTable table;
   table.header = {file, 0, columns, {}};
   table.target.resize(columns);
