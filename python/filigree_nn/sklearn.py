@@ -109,18 +109,17 @@ class _SparseMLP(BaseEstimator):
         check_is_fitted(self, "network_")
         return self._plan.run(validate_data(self, x, reset=False, **_X_TYPES))
 
-    def _partial(self, data, chosen_epochs=1):
+    def _partial(self, data):
         """One epoch on further rows."""
         if getattr(self, "_trainer", None) is None:
             chosen = {"schedule": "constant", "warmup_epochs": 0, **self._chosen(), "epochs": 1}
-            chosen.setdefault("lr", None)
             if chosen["lr"] is None:
                 chosen["lr"] = 0.02
             for name in ("validation", "patience"):
                 chosen.pop(name, None)
             self._trainer = Trainer(data, preset=self.preset, **chosen)
         else:
-            self._trainer.go_on_with(data, chosen_epochs)
+            self._trainer.go_on_with(data)
         while not self._trainer.done:
             self._trainer.epoch()
         self._keep(self._trainer)
