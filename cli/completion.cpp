@@ -38,6 +38,16 @@ std::string long_options(const CLI::App& app) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+// What follows the options that take one of several words, as cases of the word before: "--engine) … ;;".
+template <typename Case>
+std::string value_cases(const CLI::App& app, const Case& one_case) {
+  std::string cases;
+  for (const OptionHelp& option : option_helps(app))
+    for (const std::string& name : option.long_names)
+      if (!option.words.empty()) cases += one_case(name, fmt::format("{}", fmt::join(option.words, " ")));
+  return cases;
+}
+
 std::string subcommands_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : subcommands(app)) names.push_back(command->get_name());
@@ -49,15 +59,22 @@ std::string bash_script(const CLI::App& program) {
   collect(program, all);
   std::string text =
       "# bash completion of filigree\n_filigree() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} words=\"${COMP_WORDS[*]:1:COMP_CWORD-1}\" offered=\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} words=\"${COMP_WORDS[*]:1:COMP_CWORD-1}\" offered= values=\n"
+      "  local before=${COMP_WORDS[COMP_CWORD-1]}\n"
       "  case \"$words \" in\n";
   std::ranges::sort(all, std::greater<>(), [](const CLI::App* a) { return words_after(*a).size(); });
-  for (const CLI::App* command : all)
+  for (const CLI::App* command : all) {
+    const std::string values = value_cases(*command, [](const std::string& name, const std::string& words) {
+      return fmt::format(" --{}) values=\"{}\" ;;", name, words);
+    });
     text += fmt::format(
-        "    \"{} \"*) offered=\"{}\" ;;\n", words_after(*command),
-        subcommands(*command).empty() ? long_options(*command) : subcommands_of(*command) + " --help");
+        "    \"{} \"*) offered=\"{}\"{} ;;\n", words_after(*command),
+        subcommands(*command).empty() ? long_options(*command) : subcommands_of(*command) + " --help",
+        values.empty() ? "" : fmt::format("; case \"$before\" in{} esac", values));
+  }
   text += fmt::format("    *) offered=\"{} --help --version\" ;;\n  esac\n", subcommands_of(program));
   text +=
+      "  if [[ -n $values ]]; then mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"); return; fi\n"
       "  if [[ $word == -* || -z $word || $words != *\\ * ]]; then\n"
       "    mapfile -t COMPREPLY < <(compgen -W \"$offered\" -- \"$word\")\n  fi\n"
       "  [ ${#COMPREPLY[@]} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n}\n"
@@ -87,8 +104,9 @@ std::string fish_script(const CLI::App& program) {
                           quoted(each->get_description()));
     for (const OptionHelp& option : option_helps(*command))
       for (const std::string& name : option.long_names)
-        text += fmt::format("complete -c filigree -n {} -l {} -d {}{}\n", quoted(seen), name,
-                            quoted(option.text), option.flag ? "" : " -r");
+        text += fmt::format("complete -c filigree -n {} -l {} -d {}{}{}\n", quoted(seen), name,
+                            quoted(option.text), option.flag ? "" : " -r",
+                            option.words.empty() ? "" : fmt::format(" -f -a '{}'", fmt::join(option.words, " ")));
   }
   return text;
 }
@@ -115,7 +133,11 @@ std::string zsh_script(const CLI::App& program) {
     std::string list = commands_offered(*command);
     for (const OptionHelp& option : option_helps(*command))
       for (const std::string& name : option.long_names) list += " " + described("--" + name, option.text);
-    text += fmt::format("    \"{} \"*) offered=({}) ;;\n", words_after(*command), list);
+    const std::string values = value_cases(*command, [](const std::string& name, const std::string& words) {
+      return fmt::format(" --{}) compadd {}; return ;;", name, words);
+    });
+    text += fmt::format("    \"{} \"*) offered=({}){} ;;\n", words_after(*command), list,
+                        values.empty() ? "" : fmt::format("; case \"$words[CURRENT-1]\" in{} esac", values));
   }
   text += fmt::format("    *) offered=({}) ;;\n  esac\n", commands_offered(program));
   return text + "  _describe filigree offered || _files\n}\ncompdef _filigree filigree\n";
@@ -123,8 +145,16 @@ std::string zsh_script(const CLI::App& program) {
 
 }  // namespace
 
-std::string completion_script(const CLI::App& program, const std::string& shell) {
-  return shell == "bash" ? bash_script(program) : shell == "zsh" ? zsh_script(program) : fish_script(program);
+std::string completion_script(const CLI::App& program, Shell shell) {
+  switch (shell) {
+    case Shell::bash:
+      return bash_script(program);
+    case Shell::zsh:
+      return zsh_script(program);
+    case Shell::fish:
+      return fish_script(program);
+  }
+  return "";
 }
 
 }  // namespace filigree::cli

@@ -123,6 +123,20 @@ std::string taken_off(std::string& text, char open, char close) {
   return inside;
 }
 
+// The words of "plain, tiled or fused"; none of "from 0 to 1".
+std::vector<std::string> words_in(std::string possible) {
+  if (const std::size_t last = possible.rfind(" or "); last != std::string::npos)
+    possible.replace(last, 4, ", ");
+  std::vector<std::string> words;
+  for (std::size_t begin = 0; begin < possible.size();) {
+    const std::size_t end = std::min(possible.find(", ", begin), possible.size());
+    words.push_back(possible.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  const auto one_word = [](const std::string& word) { return word.find(' ') == std::string::npos; };
+  return words.size() > 1 && std::ranges::all_of(words, one_word) ? words : std::vector<std::string>();
+}
+
 // What is possible and the default stand at the end of a description: "learning rate {from 0 to 1000} [0.1]".
 OptionHelp option_help(const CLI::Option& option) {
   OptionHelp help;
@@ -144,6 +158,7 @@ OptionHelp option_help(const CLI::Option& option) {
   if (help.standard.empty() && !help.flag) help.standard = option.get_default_str();
   help.possible = taken_off(help.text, '{', '}');
   if (help.possible.empty()) help.possible = type.possible;
+  help.words = words_in(help.possible);
   help.required = option.get_required();
   help.group = option.get_positional() ? "Arguments" : option.get_group();
   return help;

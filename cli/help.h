@@ -3,9 +3,23 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "filigree/vocabulary.h"
+
+namespace filigree::cli {
+enum class Shell { bash, zsh, fish };
+}  // namespace filigree::cli
+
+namespace filigree {
+template <>
+struct Words<cli::Shell> {
+  static constexpr std::array<std::string_view, 3> kWords = {"bash", "zsh", "fish"};
+};
+}  // namespace filigree
 
 namespace filigree::cli {
 
@@ -29,6 +43,7 @@ struct OptionHelp {
   std::string text;      // without the default
   std::string standard;  // the default; empty: none
   std::string possible;  // "from 1 to 65536", "plain or compiled"; empty: the text says it
+  std::vector<std::string> words = {};  // "plain", "compiled", where there are no others
   std::string group;     // a heading
   bool required = false;
   bool flag = false;                         // takes no value
@@ -40,8 +55,7 @@ std::string help_text(const CLI::App& command, int width);  // wrapped, `width` 
 std::string man_page(const CLI::App& command);
 std::string markdown_page(const CLI::App& command);
 
-// A script for "bash", "zsh" or "fish".
-std::string completion_script(const CLI::App& program, const std::string& shell);
+std::string completion_script(const CLI::App& program, Shell shell);
 
 // The nearest of `words` to what was typed, if it is near enough to be meant; else empty.
 std::string nearest(const std::string& typed, const std::vector<std::string>& words);

@@ -299,11 +299,9 @@ Run add_help(CLI::App& command) {
 }
 
 Run add_completion(CLI::App& command) {
-  auto shell = std::make_shared<std::string>();
-  command.add_option("shell", *shell, "the shell to complete for")
-      ->type_name("SHELL")
+  auto shell = std::make_shared<Shell>();
+  add_word_option<Shell>(command, "shell", *shell, "the shell to complete for", "SHELL")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->group("Arguments");
   add_examples(command,
                {{"source <(filigree completion bash)", "complete commands and options in this shell"},

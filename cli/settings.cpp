@@ -82,15 +82,21 @@ std::string interrupted(const std::string& command, const std::filesystem::path&
 
 std::string pruning_text(const TrainOptions& options) {
   const char* const once = options.pruning.schedule == PruneSchedule::once ? ", all at once" : "";
-  if (options.pruning.structure == Structure::n_of_m)
-    return fmt::format("{} of {} inputs in a row stay{}", options.pruning.group_kept,
-                       options.pruning.group_size, once);
-  const std::string what = options.pruning.structure == Structure::none
-                               ? fmt::format("weights by {}", word(options.pruning.by))
-                           : options.pruning.structure == Structure::blocks
-                               ? fmt::format("blocks of {0} x {0}", options.pruning.group_size)
-                           : options.pruning.time_weight > 0 ? "neurons by error, norm and time (fssl)"
-                                                             : "whole neurons";
+  std::string what;
+  switch (options.pruning.structure) {
+    case Structure::n_of_m:
+      return fmt::format("{} of {} inputs in a row stay{}", options.pruning.group_kept,
+                         options.pruning.group_size, once);
+    case Structure::none:
+      what = fmt::format("weights by {}", word(options.pruning.by));
+      break;
+    case Structure::blocks:
+      what = fmt::format("blocks of {0} x {0}", options.pruning.group_size);
+      break;
+    case Structure::neurons:
+      what = options.pruning.time_weight > 0 ? "neurons by error, norm and time (fssl)" : "whole neurons";
+      break;
+  }
   return fmt::format("{}, until {:g} % are gone{}", what, 100 * options.evolution.final_sparsity, once);
 }
 

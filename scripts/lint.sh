@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # clang-tidy, with the commands of a dev build, which compile file by file: scripts/lint.sh [--recent SECONDS | file …].
-# Without words, every source file: half an hour on two cores. --recent: those that were changed last and are no tests,
-# newest first, for at most so many seconds.
+# Without words, every source file: half an hour on two cores. --recent: those that were changed last, newest first and
+# tests last, for at most so many seconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/packages.sh lint
@@ -10,8 +10,9 @@ cmake --preset dev -B build/lint > /dev/null  # never built: a header that GCC p
 most=7200
 if [ "${1:-}" = --recent ]; then
   most=$2
-  mapfile -t files < <(git log -n 40 --name-only --format= -- '*.cpp' | awk '!seen[$0]++ && /^(src|cli|bench)\// && !/_test\.cpp$|\/test_/' |
-    while read -r file; do if [ -f "$file" ]; then echo "$file"; fi; done)
+  changed=$(git log -n 40 --name-only --format= -- 'src/*.cpp' 'cli/*.cpp' 'bench/*.cpp')
+  mapfile -t files < <(awk '!seen[$0]++ { if (/_test\.cpp$|\/test_/) tests = tests $0 "\n"; else print } END { printf "%s", tests }' \
+    <<< "$changed" | while read -r file; do if [ -f "$file" ]; then echo "$file"; fi; done)
   set -- "${files[@]}"
 elif [ $# -eq 0 ]; then
   mapfile -t files < <(find src cli bench -name '*.cpp' | sort)

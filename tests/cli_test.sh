@@ -58,6 +58,14 @@ case $2 in
       run 0 help --form man ${command//_/ }; says out ".SH NAME"
     done
     for shell in bash zsh fish; do run 0 completion $shell; says out sparsity; done
+    "$program" completion bash > "$work/complete.bash"
+    completed() {  # what bash offers after these words
+      bash -c 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _filigree; echo "${COMPREPLY[*]}"' "$work/complete.bash" filigree "$@" ""
+    }
+    check test "$(completed challenge --engine)" = "plain compiled"
+    [[ "$(completed train --evolve)" == *rigl* ]] || check false
+    [[ "$(completed train)" == *--sparsity* ]] || check false
+    [[ "$(completed)" == *challenge* ]] || check false
     # A table whose first column numbers the rows is not learnt as that many classes.
     awk 'BEGIN { print "id,a,b,y"; srand(1); for (i = 0; i < 400; ++i) { a = rand(); b = rand(); print i "," a "," b "," (a > b) } }' > "$work/id.csv"
     run 1 train --data "csv:$work/id.csv"; says err --label-column

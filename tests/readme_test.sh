@@ -68,5 +68,18 @@ if [ "$update" = --update ]; then
   exit 0
 fi
 "$source/scripts/pages.sh" "$program" "$work/commands"
+
+# Guides name only commands and options that there are.
+for page in "$source"/README.md "$source"/docs/*.md "$source"/docs/measurements/*.md "$source"/examples/*.md; do
+  grep -hoE '(^|`|\$ )filigree [a-z][^`#|]*' "$page" | sed -E 's/^[`$ ]*filigree //' | while read -r first second rest; do
+    help=$source/docs/commands/filigree-$first
+    [ ! -f "$help-$second.md" ] || help=$help-$second
+    [ -f "$help.md" ] || continue  # prose
+    for option in $(grep -oE -- '--[a-z][a-z-]+' <<< "$second $rest"); do
+      grep -qE -- "$option\b" "$help.md" || echo "FAILED: $(basename "$page"): filigree $first $second has no $option"
+    done
+  done
+done > "$work/options"
+[ ! -s "$work/options" ] || { cat "$work/options"; failures=1; }
 diff -r "$work/commands" "$source/docs/commands" || { echo "FAILED: docs/commands is not what the program says: run scripts/pages.sh"; failures=1; }
 exit $failures

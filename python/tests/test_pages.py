@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
+import filigree_nn as fn
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -16,7 +18,7 @@ def blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
 
 
-@pytest.mark.parametrize("page", ["docs/PYTHON.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/PYTHON.md", "docs/FORMAT.md", "README.md"])
 def test_runs_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     features, classes = load_iris(return_X_y=True)
@@ -29,3 +31,5 @@ def test_runs_what_the_page_shows(page, tmp_path, monkeypatch):
         exec(compile(block, page, "exec"), names)
         for shown in re.findall(r"^run\.network +# (Network\([^)]*\))", block, re.M):
             assert repr(names["run"].network) == shown
+    if page == "docs/FORMAT.md":
+        assert fn.Network.load("model.safetensors").layers[1].shape == (10, 256)

@@ -131,7 +131,7 @@ void note_classes(DataSummary& summary) {
     if (rows >= kFew && rows * kUneven > most) continue;
     summary.notes.push_back(
         rows >= kFew
-            ? fmt::format("class {} has {} rows, the largest has {}: --balanced makes them count the same",
+            ? fmt::format("class {} has {} rows, the largest has {}: balanced makes them count the same",
                           name, rows, most)
             : fmt::format("class {} has {} row{}: hardly anything can be learned of it", name, rows,
                           rows == 1 ? "" : "s"));

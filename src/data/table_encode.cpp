@@ -118,7 +118,7 @@ InputColumn fit_number(const CsvTable& table, std::size_t column, const NumberFa
   if (facts.counts)
     observer.warn(
         fmt::format("{} counts the rows: is it a number that says nothing of them? "
-                    "(--drop-columns leaves it out)",
+                    "(drop-columns leaves it out)",
                     where));
   return result;
 }

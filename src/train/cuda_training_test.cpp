@@ -108,8 +108,7 @@ void check(const Case& c, const std::vector<int>& devices) {
   SCOPED_TRACE(c.name);
   Dataset data = random_data(c.kind, 120, 20, 4, 3);
   const TrainOptions options = options_for(c, data);
-  Training cpu(data, options), device(data, options);
-  device.move_to({cuda_backend(), devices});
+  Training cpu(data, options), device(data, options, {cuda_backend(), devices});
   for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
     const std::vector<Index> rows = cpu.shuffled_rows(epoch).rows();
     for (const auto batch : {std::span(rows).first(70), std::span(rows).subspan(70)}) {
@@ -148,14 +147,11 @@ TEST(CudaTraining, SaysWhatItCannotDo) {
   const Dataset data = random_data(Kind::floats, 50, 20, 4, 3);
   TrainOptions options = options_for(kCases[0], data);
   options.network.exits = {1};
-  Training branched(data, options);
-  EXPECT_NE(error_of([&] {
-              branched.move_to({cuda_backend(), {0}});
-            }).find("exits are trained on the CPU"),
+  const DevicePlace place{cuda_backend(), {0}};
+  EXPECT_NE(error_of([&] { Training(data, options, place); }).find("exits are trained on the CPU"),
             std::string::npos);
   const EmulatedMachine small("memory=30000");
-  Training trainer(data, options_for(kCases[1], data));
-  const std::string error = error_of([&] { trainer.move_to({cuda_backend(), {0}}); });
+  const std::string error = error_of([&] { Training(data, options_for(kCases[1], data), place); });
   EXPECT_NE(error.find("out of memory; the device has"), std::string::npos) << error;
 }
 

@@ -12,10 +12,10 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 Training started(const Dataset& data, const TrainOptions& options, const RunFiles& files, const RunLog& log,
-                 const TrainObserver& observer, const Network* network) {
-  if (files.resume) return Training(data, log.resumed(options, data, observer));
-  if (network != nullptr) return Training(data, start_from(*network, data, options));
-  return Training(data, options);
+                 const TrainObserver& observer, const Network* network, const DevicePlace& place) {
+  if (files.resume) return Training(data, log.resumed(options, data, observer), place);
+  if (network != nullptr) return Training(data, start_from(*network, data, options), place);
+  return Training(data, options, place);
 }
 
 }  // namespace
@@ -23,8 +23,7 @@ Training started(const Dataset& data, const TrainOptions& options, const RunFile
 TrainOutcome run_training(const Dataset& data, const TrainOptions& options, const RunFiles& files,
                           const TrainObserver& observer, const Network* start, const DevicePlace& place) {
   const RunLog log(files);
-  Training trainer = started(data, options, files, log, observer, start);
-  if (place.backend != nullptr) trainer.move_to(place);
+  Training trainer = started(data, options, files, log, observer, start, place);
   TrainState& state = trainer.state();
   std::vector<Index> test_rows(data.test.rows);
   std::iota(test_rows.begin(), test_rows.end(), 0);

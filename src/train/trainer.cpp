@@ -22,9 +22,9 @@ struct Trainer::Impl {
   // `start`: settings or a state.
   template <typename Start>
   Impl(const Data& rows, Start start)
-      : data(rows), session(Session::current()), training(data.impl().dataset, std::move(start)) {
-    if (const DevicePlace place = place_here(); place.backend != nullptr) training.move_to(place);
-  }
+      : data(rows),
+        session(Session::current()),
+        training(data.impl().dataset, std::move(start), place_here()) {}
 };
 
 Trainer::Trainer(const Data& data, const TrainOptions& options)
@@ -64,7 +64,7 @@ void Trainer::go_on_with(const Data& data, std::int64_t epochs) {
   if (next.task != before.task || next.classes != before.classes || next.targets != before.targets)
     fail("{} has {}, but the network learns to tell {}", next.name, next.describe_targets(),
          before.describe_targets());
-  impl_->training.check_finite();  // what a device has comes home
+  impl_->training.check_finite();  // and what a device has is copied to the host
   TrainState state = impl_->training.state();
   state.data_fingerprint = fingerprint(next);
   state.options.run.epochs = static_cast<std::int64_t>(state.history.size()) + epochs;

@@ -143,7 +143,7 @@ std::string find_not_finite(const std::vector<TrainLayer>& layers) {
 
 }  // namespace
 
-Training::Training(const Dataset& data, const TrainOptions& options)
+Training::Training(const Dataset& data, const TrainOptions& options, const DevicePlace& place)
     : data_(data), rule_(rule_of(options)), slices_(slices_for(options)) {
   check_fit(data, options);
   state_.options = options;
@@ -152,10 +152,10 @@ Training::Training(const Dataset& data, const TrainOptions& options)
   split_rows();
   state_.facts.scaling = input_scaling(options.network.scaling, data.train, train_rows_, data.indicators);
   check_rule();
-  backend_ = std::make_unique<CpuTraining>(data_, state_);
+  make_backend(place);
 }
 
-Training::Training(const Dataset& data, TrainState state)
+Training::Training(const Dataset& data, TrainState state, const DevicePlace& place)
     : data_(data),
       state_(std::move(state)),
       rule_(rule_of(state_.options)),
@@ -173,7 +173,7 @@ Training::Training(const Dataset& data, TrainState state)
   if (state_.step_in_epoch > steps_per_epoch())
     fail("step {} of an epoch of {} steps", state_.step_in_epoch, steps_per_epoch());
   check_rule();
-  backend_ = std::make_unique<CpuTraining>(data_, state_);
+  make_backend(place);
 }
 
 void Training::split_rows() {
@@ -223,8 +223,12 @@ void Training::check_rule() const {
   if (rule_ != nullptr) rule_->check(state_.layers, state_.options, moment());
 }
 
-void Training::move_to(const DevicePlace& place) {
-  backend_ = std::make_unique<CudaTraining>(place, data_, state_);
+void Training::make_backend(const DevicePlace& place) {
+  if (place.backend == nullptr) {
+    backend_ = std::make_unique<CpuTraining>(data_, state_);
+  } else {
+    backend_ = std::make_unique<CudaTraining>(place, data_, state_);
+  }
   layers_changed();
 }
 

@@ -17,10 +17,9 @@ namespace filigree::internal {
 class Training {
  public:
   // Throws Error if data and options do not fit.
-  Training(const Dataset& data, const TrainOptions& options);
-  Training(const Dataset& data, TrainState state);
-  // From here on steps run on a device. Throws Error if it cannot.
-  void move_to(const DevicePlace& place);
+  // `place`: the device that steps run on; without one, the CPU.
+  Training(const Dataset& data, const TrainOptions& options, const DevicePlace& place = {});
+  Training(const Dataset& data, TrainState state, const DevicePlace& place = {});
   void layers_changed();          // to be called after the state's layers were
   Training(Training&&) = delete;  // the backend refers to the state
 
@@ -63,6 +62,7 @@ class Training {
   void choose_interval();
   void choose_targets();
   void check_rule() const;
+  void make_backend(const DevicePlace& place);
   void run_epoch(std::int64_t epoch, const TrainObserver& observer);
   void finish_epoch();
   double watched(EpochReport& report);

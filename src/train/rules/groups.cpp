@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "train/evolve.h"
 #include "train/rules/budget.h"
 #include "train/rules/prune.h"
@@ -33,10 +34,24 @@ struct Sizes {
   }
 };
 
+// Neurons or blocks are what goes as a whole.
+bool whole_neurons(const TrainOptions& options) {
+  switch (options.pruning.structure) {
+    case Structure::neurons:
+      return true;
+    case Structure::blocks:
+      return false;
+    case Structure::none:
+    case Structure::n_of_m:
+      break;
+  }
+  fail("a structure of {} has no groups", word(options.pruning.structure));
+}
+
 // What a group takes: as its costs say, or as many as its connections are.
 class Costs {
  public:
-  explicit Costs(const TrainOptions& options) : neurons_(options.pruning.structure == Structure::neurons) {
+  explicit Costs(const TrainOptions& options) : neurons_(whole_neurons(options)) {
     if (options.pruning.connection_cost == 0) return;
     connection_ = options.pruning.connection_cost;
     neuron_ = options.pruning.neuron_cost;
@@ -151,8 +166,7 @@ void drop_smallest_groups(const std::vector<TrainLayer>& layers, const TrainOpti
   for (const Keep& k : keep) connections += count_kept(k);
   const std::size_t classes = layers.back().outputs;
   const std::size_t side = options.pruning.group_size;
-  const std::size_t least =
-      options.pruning.structure == Structure::blocks ? (classes + side - 1) / side : classes;
+  const std::size_t least = whole_neurons(options) ? classes : (classes + side - 1) / side;
   for (const std::uint32_t g : order) {
     if (connections <= wanted && sizes.squares[g] > 0) return;
     std::size_t& here = left[grouping.level(g)];
@@ -168,7 +182,7 @@ void drop_smallest_groups(const std::vector<TrainLayer>& layers, const TrainOpti
 }  // namespace
 
 Grouping::Grouping(const std::vector<TrainLayer>& layers, const TrainOptions& options)
-    : neurons_(options.pruning.structure == Structure::neurons),
+    : neurons_(whole_neurons(options)),
       size_(static_cast<std::size_t>(options.pruning.group_size)),
       layers_(layers.size()) {
   for (std::size_t l = 0; l < layers.size(); ++l) {

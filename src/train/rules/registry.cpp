@@ -16,7 +16,15 @@ const EvolutionRule* rule_of(const TrainOptions& options) {
     case Evolve::ertl:
       return &ertl_rule();
     case Evolve::prune:
-      return options.pruning.structure == Structure::none ? &prune_rule() : &group_rule();
+      switch (options.pruning.structure) {
+        case Structure::none:
+          return &prune_rule();
+        case Structure::neurons:
+        case Structure::blocks:
+        case Structure::n_of_m:
+          return &group_rule();
+      }
+      return nullptr;
     case Evolve::snfs:
       return &snfs_rule();
     case Evolve::granet:
