@@ -74,24 +74,39 @@ std::vector<std::string> split_names(std::string_view source) {
   return names;
 }
 
+std::string with_commas_marked(const std::string& name) {
+  std::string text;
+  for (const char c : name) text += c == ',' ? "\\," : std::string(1, c);
+  return text;
+}
+
+bool is_standard_input(const std::string& name) {
+  return name == "-" || name == "/dev/stdin";
+}
+
+bool is_file(const std::string& name) {
+  std::error_code ignored;
+  return is_standard_input(name) || std::filesystem::is_regular_file(find_file(name).value_or(name), ignored);
+}
+
 // people.csv is csv:people.csv, if there is such a file and it holds a table.
 std::string with_scheme(const std::string& source) {
   if (scheme_called(std::string_view(source).substr(0, source.find(':'))) != nullptr) return source;
-  const std::vector<std::string> names = split_names(":" + source);
-  if (names.empty()) return source;
-  const std::filesystem::path file = find_file(names.front()).value_or(names.front());
-  if (!std::filesystem::is_regular_file(file)) return source;
-  switch (file_kind(Source(file))) {
+  // A file whose name has commas, or several files with commas between them.
+  const std::string text = is_file(source) ? with_commas_marked(source) : source;
+  const std::vector<std::string> names = split_names(":" + text);
+  if (names.empty() || !is_file(names.front())) return source;
+  switch (file_kind(open_data(names.front()))) {
     case FileKind::csv:
-      return "csv:" + source;
+      return "csv:" + text;
     case FileKind::libsvm:
-      return "libsvm:" + source;
+      return "libsvm:" + text;
     case FileKind::idx:
-      return "idx:" + source;
+      return "idx:" + text;
     case FileKind::npy:
-      return "npy:" + source;
+      return "npy:" + text;
     case FileKind::npz:
-      return "npz:" + source;
+      return "npz:" + text;
   }
   return source;
 }
@@ -138,8 +153,9 @@ std::string absolute_source(const std::string& given) {
   std::string result(scheme.name);
   for (std::size_t i = 0; i < names.size(); ++i) {
     result += i == 0 ? ':' : ',';
-    for (const char c : std::filesystem::absolute(names[i]).lexically_normal().string())
-      result += c == ',' ? "\\," : std::string(1, c);
+    result += is_standard_input(names[i])
+                  ? names[i]
+                  : with_commas_marked(std::filesystem::absolute(names[i]).lexically_normal().string());
   }
   return result;
 }

@@ -16,7 +16,7 @@ namespace filigree::internal {
 namespace {
 
 Source source_of(const std::string& file, const DataOptions& options) {
-  return Source(find_file(file).value_or(file), memory_limit_or_usual(options.memory_limit));
+  return open_data(file, memory_limit_or_usual(options.memory_limit));
 }
 
 DataRows dense_rows(const NpyArray& array, const std::string& file) {

@@ -142,6 +142,7 @@ namespace {
 std::vector<std::size_t> find_named(const std::vector<std::string>& names, const CsvHeader& header,
                                     const std::string& whose) {
   std::vector<std::size_t> columns;
+  std::vector<std::string> missing;
   for (const std::string& name : names) {
     const std::string wanted = json_text(name, true);
     const auto is_wanted = [&](const std::string& given) { return json_text(given, true) == wanted; };
@@ -149,9 +150,16 @@ std::vector<std::size_t> find_named(const std::vector<std::string>& names, const
       fail("{}: two columns are called {}", header.file, in_quotes(name));
     const auto found = std::ranges::find_if(header.names, is_wanted);
     if (found == header.names.end())
-      fail("{}: no column is called {}, {}", header.file, in_quotes(name), whose);
-    columns.push_back(found - header.names.begin());
+      missing.push_back(in_quotes(name));
+    else
+      columns.push_back(found - header.names.begin());
   }
+  constexpr std::size_t kShown = 8;
+  const std::size_t more = missing.size() - std::min(missing.size(), kShown);
+  missing.resize(std::min(missing.size(), kShown));
+  if (!missing.empty())
+    fail("{}: no column is called {}{}, {}", header.file, fmt::join(missing, " or "),
+         more == 0 ? "" : fmt::format(" or one of {} more", more), whose);
   return columns;
 }
 
@@ -192,8 +200,25 @@ ColumnRoles match_roles(const CsvHeader& header, const KnownColumns& known, cons
       fail_for("label_column", "{}: is one of them the label, which is to be left out?", there);
     if (given != wanted) fail("{}", there);
   }
+  if (by_name)
+    for (std::size_t c = 0; c < header.columns; ++c)
+      if (!holds(roles.features, c) && !holds(roles.targets, c) &&
+          std::ranges::find(known.targets, header.names[c]) == known.targets.end())
+        roles.unknown.push_back(c);
   if (!targets) roles.targets.clear();
   return roles;
+}
+
+void warn_of_unknown(const CsvHeader& header, const ColumnRoles& roles, const Observer& observer) {
+  constexpr std::size_t kShown = 8;
+  if (roles.unknown.empty()) return;
+  std::vector<std::string> names;
+  for (const std::size_t c : std::span(roles.unknown).first(std::min(kShown, roles.unknown.size())))
+    names.push_back(in_quotes(header.names[c]));
+  const std::size_t more = roles.unknown.size() - names.size();
+  observer.warn(fmt::format("{}: the network does not know {}{}, which {} left out", header.file,
+                            fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more),
+                            roles.unknown.size() == 1 ? "is" : "are"));
 }
 
 std::vector<ColumnUse> uses_of(const CsvHeader& header, const ColumnRoles& roles, const KnownColumns& known) {

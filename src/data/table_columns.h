@@ -17,6 +17,7 @@ struct ColumnRoles {
   std::vector<std::size_t> features, targets;
   std::optional<std::size_t> weight = {};
   bool targets_said = true;  // by whoever asked; not just the first column
+  std::vector<std::size_t> unknown = {};  // named columns that a network does not know
 };
 
 // `list`: names or numbers from 1, between commas, where \, is a comma in a name and * and ? stand for any
@@ -24,6 +25,9 @@ struct ColumnRoles {
 std::vector<std::size_t> select_columns(const std::string& list, const CsvHeader& header, const char* what);
 // The names in such a list, for finding a header.
 std::vector<std::string> listed_names(const std::string& list);
+
+// Says which columns a network does not know.
+void warn_of_unknown(const CsvHeader& header, const ColumnRoles& roles, const Observer& observer);
 
 // What the options say of a table's columns. Throws Error where they contradict each other, or leave nothing.
 ColumnRoles choose_roles(const CsvHeader& header, const DataOptions& options);

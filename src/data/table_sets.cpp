@@ -94,7 +94,7 @@ DataRows features_of(LibsvmTable& table, Index features) {
 }  // namespace
 
 std::function<Source()> csv_opener(const std::string& file) {
-  return [file] { return Source(find_file(file).value_or(file)); };
+  return [file] { return open_data(file); };
 }
 
 Dataset load_csv(Names files, const LoadRequest& request) {
@@ -102,9 +102,10 @@ Dataset load_csv(Names files, const LoadRequest& request) {
   ColumnRoles roles;
   CsvTable table = read_csv(
       csv_opener(files[0]), {options.table, option_names(options), memory_of(options)},
-      [&, &known_table = known, &chosen = options](const CsvHeader& header) {
+      [&, &known_table = known, &chosen = options, &watcher = observer](const CsvHeader& header) {
         roles = known_table == nullptr ? choose_roles(header, chosen)
                                        : match_roles(header, known_table->columns, chosen, true);
+        warn_of_unknown(header, roles, watcher);
         return known_table == nullptr ? uses_of(header, roles, chosen)
                                       : uses_of(header, roles, known_table->columns);
       },

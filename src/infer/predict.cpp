@@ -65,6 +65,7 @@ InputTable read_csv_inputs(const Network& network, const std::function<Source()>
       open, {options.table, names, memory_limit},
       [&](const CsvHeader& header) {
         roles = match_roles(header, known.columns, data, false);
+        warn_of_unknown(header, roles, observer);
         return uses_of(header, roles, known.columns);
       },
       observer);
@@ -205,11 +206,11 @@ void write_csv(const std::filesystem::path& path, const Predictions& predictions
 InputTable read_inputs(const Network& network, const std::filesystem::path& path, const InputOptions& options,
                        const Observer& observer) {
   const std::uint64_t memory_limit = memory_limit_or_usual(options.memory_limit);
-  const std::filesystem::path found = path == "-" ? "/dev/stdin" : find_file(path).value_or(path);
+  const std::filesystem::path found = find_file(path).value_or(path);
   const std::string name = path == "-" ? "standard input" : path.string();
   ByteString contents;  // of a pipe, which can be read only once
-  std::function<Source()> open = [&] { return Source(found, memory_limit); };
-  if (!std::filesystem::is_regular_file(found) || path == "-") {
+  std::function<Source()> open = [&] { return open_data(path.string(), memory_limit); };
+  if (std::filesystem::exists(found) && !std::filesystem::is_regular_file(found)) {
     Source source(found, memory_limit);
     contents = read_all(source);
     open = [&] { return Source(contents.view(), name, memory_limit); };

@@ -356,7 +356,7 @@ class Reader {
       const Evidence& seen = evidence_[c];
       if (uses_[c] != ColumnUse::feature || seen.words == 0) continue;
       uses_[c] = ColumnUse::text;
-      if (2 * seen.dates > seen.words)
+      if (2 * seen.dates > seen.words && seen.words > seen.numbers)
         fail_for(
             "text_columns",
             "{}:{}: {} holds dates, such as {}: give numbers, for example the days since some day, or year "

@@ -13,11 +13,13 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/system.h"
 
 namespace filigree::internal {
 namespace {
@@ -307,6 +309,19 @@ ByteString read_all(Source& source) {
       return bytes;
     }
   }
+}
+
+Source open_data(const std::string& file, std::uint64_t most) {
+  if (file != "-" && file != "/dev/stdin") return Source(find_file(file).value_or(file), most);
+  constexpr const char* kName = "standard input";
+  static std::mutex mutex;
+  static std::optional<ByteString> contents;
+  const std::lock_guard lock(mutex);
+  if (!contents) {
+    Source source("/dev/stdin", most == Source::kNoLimit ? memory_limit_or_usual(0) : most);
+    contents = read_all(source);
+  }
+  return Source(contents->view(), kName, most);
 }
 
 std::optional<std::filesystem::path> find_file(const std::filesystem::path& path) {
