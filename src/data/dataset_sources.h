@@ -44,6 +44,9 @@ Dataset load_libsvm(Names files, const LoadRequest& request);
 Dataset load_npy(Names files, const LoadRequest& request);
 Dataset load_npz(Names files, const LoadRequest& request);
 
+// Says where the rows of a file are, if that is on disk.
+void tell_where(const DataRows& rows, const std::string& file, const LoadRequest& request);
+
 // Opens a text file, again and again.
 std::function<Source()> csv_opener(const std::string& file);
 

@@ -19,7 +19,7 @@ Source source_of(const std::string& file, const DataOptions& options) {
   return open_data(file, memory_limit_or_usual(options.memory_limit));
 }
 
-DataRows dense_rows(const NpyArray& array, const std::string& file) {
+DataRows dense_rows(NpyRows array, const std::string& file) {
   constexpr std::size_t kMost = std::numeric_limits<Index>::max();
   const std::size_t values = array.bytes.size() + array.floats.size();
   if (array.shape.size() < 2 || values == 0)
@@ -30,13 +30,14 @@ DataRows dense_rows(const NpyArray& array, const std::string& file) {
   DataRows rows;
   rows.rows = static_cast<Index>(array.shape[0]);
   rows.features = static_cast<Index>(values / array.shape[0]);
-  rows.bytes = buffer_of(array.bytes);
-  rows.floats = buffer_of(array.floats);
+  rows.bytes = std::move(array.bytes);
+  rows.floats = std::move(array.floats);
   return rows;
 }
 
 DataRows rows_of(NpzTable& table, const std::string& file) {
-  if (!table.sparse()) return dense_rows(table.dense, file);
+  if (!table.sparse())
+    return dense_rows({table.dense.shape, buffer_of(table.dense.bytes), buffer_of(table.dense.floats)}, file);
   DataRows rows;
   rows.rows = static_cast<Index>(table.row_begin.size()) - 1;
   rows.features = table.columns;
@@ -69,32 +70,31 @@ struct NumpyPart {
   CsvTable targets;
 };
 
-NumpyPart part_of(NpzTable table, const std::optional<NpyArray>& target, const std::string& file,
-                  const std::string& target_file) {
-  if (!target)
-    fail(
-        "{}: no array is called y, label or target, which would say what there is to learn; "
-        "npy:ROWS,TARGETS takes it from a file of its own",
-        file);
+NumpyPart part_of(DataRows rows, const NpyArray& target, const std::string& target_file) {
   NumpyPart part;
-  part.rows = rows_of(table, file);
-  part.targets = targets_of(*target, part.rows.rows, target_file);
+  part.rows = std::move(rows);
+  part.targets = targets_of(target, part.rows.rows, target_file);
   return part;
 }
 
 NumpyPart read_npz_part(const std::string& file, const DataOptions& options) {
   NpzTable table = read_npz(source_of(file, options));
-  const std::optional<NpyArray> target = std::move(table.target);
-  return part_of(std::move(table), target, file, file);
+  if (!table.target)
+    fail(
+        "{}: no array is called y, label or target, which would say what there is to learn; "
+        "npy:ROWS,TARGETS takes it from a file of its own",
+        file);
+  return part_of(rows_of(table, file), *table.target, file);
 }
 
 NumpyPart read_npy_part(const std::string& file, const std::string& target_file, const DataOptions& options) {
-  NpzTable table;
-  if (file_kind(source_of(file, options)) == FileKind::npz)
-    table = read_npz(source_of(file, options));
-  else
-    table.dense = read_npy(source_of(file, options));
-  return part_of(std::move(table), read_npy(source_of(target_file, options)), file, target_file);
+  const NpyArray target = read_npy(source_of(target_file, options));
+  if (file_kind(open_data(file)) == FileKind::npz) {
+    NpzTable table = read_npz(source_of(file, options));
+    return part_of(rows_of(table, file), target, target_file);
+  }
+  NpyRows rows = read_npy_rows(open_data(file), memory_limit_or_usual(options.memory_limit) / 4);
+  return part_of(dense_rows(std::move(rows), file), target, target_file);
 }
 
 Dataset set_of(NumpyPart train, std::optional<NumpyPart> test, const std::string& file,
@@ -105,6 +105,7 @@ Dataset set_of(NumpyPart train, std::optional<NumpyPart> test, const std::string
   Dataset set = described(file, kind);
   const std::string known = known_from(request.known, train.targets.header.file);
   add_targets(train.targets, roles, kind, known, train.rows);
+  tell_where(train.rows, file, request);
   if (!test) {
     draw_parts(train.rows, request.options, set);
     return set;

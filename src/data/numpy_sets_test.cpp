@@ -76,6 +76,35 @@ class NumpySets : public testing::Test {
   TestDirectory directory_;
 };
 
+TEST_F(NumpySets, RowsBeyondTheMemoryLimitAreTheSameOnDisk) {
+  constexpr int kRows = 300, kColumns = 100;
+  std::vector<double> values;
+  std::vector<std::uint8_t> bytes, targets;
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    values.push_back(i * 0.37 - 40);
+    bytes.push_back(static_cast<std::uint8_t>(i * 7));
+  }
+  for (int r = 0; r < kRows; ++r) targets.push_back(r % 3 == 0);
+  const std::string shape = fmt::format("({}, {})", kRows, kColumns);
+  const std::string y = put("y.npy", npy("|u1", fmt::format("({},)", kRows), bytes_of(targets)));
+  for (const auto& [type, content] : {std::pair("<f8", bytes_of(values)), {"|u1", bytes_of(bytes)}}) {
+    const std::string source = fmt::format("npy:{},{}", put("x.npy", npy(type, shape, content)), y);
+    const Dataset in_memory = load(source), on_disk = load(source, {.memory_limit = 40'000});
+    EXPECT_FALSE(in_memory.train.on_disk());
+    EXPECT_TRUE(on_disk.train.on_disk());
+    EXPECT_EQ(in_memory.train.floats, on_disk.train.floats);
+    EXPECT_EQ(in_memory.train.bytes, on_disk.train.bytes);
+    EXPECT_EQ(in_memory.train.label, on_disk.train.label);
+    EXPECT_EQ(in_memory.origin, on_disk.origin);
+  }
+  std::string turned = npy("<f8", shape, bytes_of(values));
+  turned.replace(turned.find("False"), 5, "True ");
+  const std::string source = fmt::format("npy:{},{}", put("x.npy", turned), y);
+  EXPECT_EQ(load(source).train.rows, kRows);
+  EXPECT_NE(error_of([&] { load(source, {.memory_limit = 40'000}); }).find("write the array in C order"),
+            std::string::npos);
+}
+
 TEST_F(NumpySets, RowsAndTargetsComeFromTwoFiles) {
   const std::string rows = put("x.npy", npy("<f4", "(3, 2)", bytes_of<float>({1, 2, 3, 4, 5, 6})));
   const std::string classes = put("y.npy", npy("<i8", "(3,)", bytes_of<std::int64_t>({7, -1, 7})));

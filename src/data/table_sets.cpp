@@ -29,13 +29,6 @@ TakeOptions take_options(const std::string& file, const DataOptions& options) {
   return {.memory = memory_of(options) / 4, .name = file};
 }
 
-void tell_where(const DataRows& rows, const std::string& file, const LoadRequest& request) {
-  if (rows.on_disk())
-    request.observer.warn(fmt::format(
-        "{}: its rows take {} bytes and are kept in {} while this runs, as the memory limit is {}", file,
-        rows.feature_bytes(), cache_directory().string(), memory_of(request.options)));
-}
-
 // The rows that a set is trained on, if it is drawn from one file.
 std::vector<Index> training_rows(Index rows, bool drawn, const DataOptions& options) {
   if (drawn) return split_rows(rows, options.test_share, options.seed).train;
@@ -92,6 +85,13 @@ DataRows features_of(LibsvmTable& table, Index features) {
 }
 
 }  // namespace
+
+void tell_where(const DataRows& rows, const std::string& file, const LoadRequest& request) {
+  if (rows.on_disk())
+    request.observer.warn(fmt::format(
+        "{}: its rows take {} bytes and are kept in {} while this runs, as the memory limit is {}", file,
+        rows.feature_bytes(), cache_directory().string(), memory_of(request.options)));
+}
 
 std::function<Source()> csv_opener(const std::string& file) {
   return [file] { return open_data(file); };

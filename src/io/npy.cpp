@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "io/atomic_file.h"
 #include "io/message_text.h"
+#include "io/row_store.h"
 
 namespace filigree::internal {
 namespace {
@@ -167,6 +168,28 @@ std::size_t product(std::span<const std::uint64_t> shape, std::size_t element, c
   return elements;
 }
 
+void check_at_end(Source& source, std::size_t count, std::span<const std::uint64_t> shape) {
+  std::byte extra = {};
+  if (source.read({&extra, 1}) != 0)
+    fail("{}: bytes follow the last of {} elements ({})", source.name(), count, joined(shape, "x"));
+}
+
+// Element number `at` as what it is stored as; Error where that cannot hold it. Wide floats are rounded.
+template <typename To, typename From>
+To exact_value(From value, std::size_t at, const std::string& name) {
+  const To stored = static_cast<To>(value);
+  if constexpr (std::is_floating_point_v<From>) {
+    if (!std::isfinite(stored))
+      fail("{}: element {} is {}{}", name, at, value,
+           std::isfinite(value) ? ", which no float32 can hold" : "");
+  } else if constexpr (!std::is_same_v<To, From>) {
+    // Compared as double: both sides are exact there, or beyond 2^53 the float is not.
+    if (static_cast<double>(stored) != static_cast<double>(value))
+      fail("{}: element {} is {}, which no float32 can hold", name, at, value);
+  }
+  return stored;
+}
+
 // Grown as the values arrive: a header that promises too much costs an error, not the memory.
 template <typename T>
 std::vector<T> read_values(Source& source, std::size_t count, std::span<const std::uint64_t> shape) {
@@ -181,9 +204,7 @@ std::vector<T> read_values(Source& source, std::size_t count, std::span<const st
       fail("{}: ends after {} of {} elements ({})", source.name(), before + got / sizeof(T), count,
            joined(shape, "x"));
   }
-  std::byte extra = {};
-  if (source.read({&extra, 1}) != 0)
-    fail("{}: bytes follow the last of {} elements ({})", source.name(), count, joined(shape, "x"));
+  check_at_end(source, count, shape);
   return values;
 }
 
@@ -228,19 +249,98 @@ template <typename T>
 std::vector<float> read_integers(Source& source, const Header& header) {
   const std::vector<T> whole = read_elements<T>(source, header);
   std::vector<float> floats(whole.size());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    floats[i] = whole[i];
-    // Compared as double: both sides are exact there, or beyond 2^53 the float is not.
-    if (static_cast<double>(floats[i]) != static_cast<double>(whole[i]))
-      fail("{}: element {} is {}, which no float32 can hold", source.name(), i, whole[i]);
-  }
+  for (std::size_t i = 0; i < whole.size(); ++i) floats[i] = exact_value<float>(whole[i], i, source.name());
   return floats;
+}
+
+NpyArray read_values_of(Source& source, const Header& header);
+
+// A few rows' worth of elements at a time, each as what it is stored as.
+template <typename From, typename To>
+Buffer<To> stream_values(Source& source, const Header& header, std::uint64_t in_memory) {
+  constexpr std::size_t kBlock = std::size_t{1} << 16;
+  const std::size_t count = product(header.shape, sizeof(From), source.name());
+  RowStore<To> store(source.name(), in_memory);
+  std::vector<From> block(std::min(count, kBlock));
+  std::vector<To> taken(block.size());
+  for (std::size_t done = 0; done < count;) {
+    const auto now = std::span(block).first(std::min(count - done, kBlock));
+    const std::size_t got = source.read(std::as_writable_bytes(now));
+    if (got < now.size_bytes())
+      fail("{}: ends after {} of {} elements ({})", source.name(), done + got / sizeof(From), count,
+           joined(header.shape, "x"));
+    for (std::size_t i = 0; i < now.size(); ++i)
+      taken[i] = exact_value<To>(now[i], done + i, source.name());
+    store.append(std::span<const To>(taken).first(now.size()));
+    done += now.size();
+  }
+  check_at_end(source, count, header.shape);
+  return store.take();
 }
 
 }  // namespace
 
-NpyArray read_npy(Source source) {
+NpyRows read_npy_rows(Source source, std::uint64_t in_memory) {
   const Header header = read_header(source);
+  NpyRows rows;
+  rows.shape = header.shape;
+  if (header.fortran_order) {
+    const std::size_t bytes = product(header.shape, sizeof(double), source.name()) * sizeof(float);
+    if (bytes / 4 > in_memory)
+      fail_for("memory_limit",
+               "{}: {} values with their first dimension fastest do not fit in memory, which they take to be "
+               "turned around: write the array in C order",
+               source.name(), bytes / sizeof(float));
+    NpyArray array = read_values_of(source, header);
+    rows.bytes = buffer_of(array.bytes);
+    rows.floats = buffer_of(array.floats);
+    return rows;
+  }
+  const auto as_floats = [&]<typename From>(From) {
+    rows.floats = stream_values<From, float>(source, header, in_memory);
+  };
+  switch (header.element) {
+    case Element::u8:
+      rows.bytes = stream_values<std::uint8_t, std::uint8_t>(source, header, in_memory);
+      break;
+    case Element::f32:
+      as_floats(float{});
+      break;
+    case Element::f64:
+      as_floats(double{});
+      break;
+    case Element::i8:
+      as_floats(std::int8_t{});
+      break;
+    case Element::u16:
+      as_floats(std::uint16_t{});
+      break;
+    case Element::i16:
+      as_floats(std::int16_t{});
+      break;
+    case Element::u32:
+      as_floats(std::uint32_t{});
+      break;
+    case Element::i32:
+      as_floats(std::int32_t{});
+      break;
+    case Element::u64:
+      as_floats(std::uint64_t{});
+      break;
+    case Element::i64:
+      as_floats(std::int64_t{});
+      break;
+  }
+  return rows;
+}
+
+NpyArray read_npy(Source source) {
+  return read_values_of(source, read_header(source));
+}
+
+namespace {
+
+NpyArray read_values_of(Source& source, const Header& header) {
   NpyArray array;
   array.shape = header.shape;
   switch (header.element) {
@@ -279,6 +379,8 @@ NpyArray read_npy(Source source) {
   }
   return array;
 }
+
+}  // namespace
 
 std::vector<Offset> read_npy_integers(Source source) {
   const Header header = read_header(source);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/buffer.h"
 #include "filigree/vocabulary.h"
 #include "io/source.h"
 
@@ -23,6 +24,16 @@ struct NpyArray {
 };
 
 NpyArray read_npy(Source source);
+
+// The same for rows of values, row by row: beyond `in_memory` bytes they are kept on disk. An array whose first
+// dimension is fastest is turned around in memory.
+struct NpyRows {
+  std::vector<std::uint64_t> shape;
+  Buffer<std::uint8_t> bytes;
+  Buffer<float> floats;
+};
+NpyRows read_npy_rows(Source source, std::uint64_t in_memory);
+
 // Whole numbers, as those that say where the entries of a sparse matrix are.
 std::vector<Offset> read_npy_integers(Source source);
 
