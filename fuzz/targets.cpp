@@ -3,10 +3,15 @@
 #include "fuzz/targets.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <stdexcept>
 
+#include "data/table_columns.h"
+#include "data/table_encode.h"
+#include "data/table_targets.h"
 #include "io/challenge_files.h"
 #include "io/csv.h"
 #include "io/idx.h"
@@ -120,6 +125,57 @@ void csv(std::span<const std::byte> bytes) try {
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 
+namespace {
+
+// Every choice that there is, by the bits of a byte.
+DataOptions table_options(unsigned bits) {
+  constexpr std::array<char, 4> kSeparators = {0, ';', '\t', '|'};
+  constexpr std::array<Header, 4> kHeaders = {Header::automatic, Header::automatic, Header::yes, Header::no};
+  constexpr std::array<Missing, 4> kMissing = {Missing::mean, Missing::median, Missing::constant,
+                                               Missing::refuse};
+  DataOptions options;
+  options.table.separator = kSeparators[bits & 3];
+  options.table.header = kHeaders[bits >> 2 & 3];
+  options.table.missing = kMissing[bits >> 4 & 3];
+  options.table.mark_missing = (bits & 64) != 0;
+  options.table.decimal_comma = (bits & 128) != 0;
+  return options;
+}
+
+}  // namespace
+
+void table(std::span<const std::byte> bytes) try {
+  if (bytes.empty()) return;
+  const DataOptions options = table_options(std::to_integer<unsigned>(bytes[0]));
+  ColumnRoles roles;
+  CsvTable table = read_csv([&] { return Source(bytes.subspan(1), "fuzz"); }, {options.table},
+                            [&](const CsvHeader& header) {
+                              roles = choose_roles(header, options);
+                              return uses_of(header, roles, options);
+                            },
+                            {});
+  const TargetKind kind = find_targets(table, roles, {});
+  std::vector<Index> all(table.rows());
+  std::iota(all.begin(), all.end(), 0);
+  const std::vector<InputColumn> columns = fit_columns(table, roles, all, options.table, {});
+  Index features = 0;
+  for (const InputColumn& column : columns) features += column.inputs();
+  require(columns.size() == roles.features.size(), "a recipe for each column");
+  DataRows rows = encode_rows(table, roles, columns);
+  add_targets(table, roles, kind, "fuzz", rows);
+  require(rows.rows == static_cast<Index>(all.size()) && rows.features == features, "rows and features");
+  require(kind.task != Task::classes || rows.label.size() == all.size(), "a class for each row");
+  check_finite(rows.floats);
+  check_finite(rows.value);
+  for (std::size_t r = 0; r + 1 < rows.row_begin.size(); ++r)
+    require(sound_row(std::span(rows.column)
+                          .subspan(rows.row_begin[r], rows.row_begin[r + 1] - rows.row_begin[r]),
+                      features),
+            "columns ascend within range");
+} catch (const Error&) {                  // NOLINT(bugprone-empty-catch)
+} catch (const std::invalid_argument&) {  // NOLINT(bugprone-empty-catch)
+}
+
 void libsvm(std::span<const std::byte> bytes) try {
   const LibsvmTable table = read_libsvm(Source(bytes, "fuzz"), {});
   check_targets(table.target, table.line);
@@ -151,7 +207,12 @@ void check_array(const NpyArray& array) {
 }  // namespace
 
 void npy(std::span<const std::byte> bytes) try {
-  check_array(read_npy(Source(bytes, "fuzz")));
+  const NpyArray array = read_npy(Source(bytes, "fuzz"));
+  check_array(array);
+  const NpyRows rows = read_npy_rows(Source(bytes, "fuzz"), std::uint64_t{1} << 30);
+  require(rows.shape == array.shape && std::ranges::equal(rows.bytes, array.bytes) &&
+              std::ranges::equal(rows.floats, array.floats),
+          "rows are read as arrays are");
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 

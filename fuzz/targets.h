@@ -12,6 +12,7 @@ void layer_tsv(std::span<const std::byte> bytes);
 void images_tsv(std::span<const std::byte> bytes);
 void idx(std::span<const std::byte> bytes);
 void csv(std::span<const std::byte> bytes);
+void table(std::span<const std::byte> bytes);  // its first byte says how the others are read
 void libsvm(std::span<const std::byte> bytes);
 void npy(std::span<const std::byte> bytes);
 void npz(std::span<const std::byte> bytes);

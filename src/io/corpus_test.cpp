@@ -35,6 +35,9 @@ TEST(FuzzCorpus, IdxFilesAreReadOrRefused) {
 TEST(FuzzCorpus, CsvFilesAreReadOrRefused) {
   replay("csv", fuzz::csv);
 }
+TEST(FuzzCorpus, TablesAreLearnedFromOrRefused) {
+  replay("table", fuzz::table);
+}
 TEST(FuzzCorpus, LibsvmFilesAreReadOrRefused) {
   replay("libsvm", fuzz::libsvm);
 }
