@@ -74,7 +74,8 @@ std::string bash_script(const CLI::App& program) {
   }
   text += fmt::format("    *) offered=\"{} --help --version\" ;;\n  esac\n", subcommands_of(program));
   text +=
-      "  if [[ -n $values ]]; then mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"); return; fi\n"
+      "  if [[ -n $values ]]; then mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"); return; "
+      "fi\n"
       "  if [[ $word == -* || -z $word || $words != *\\ * ]]; then\n"
       "    mapfile -t COMPREPLY < <(compgen -W \"$offered\" -- \"$word\")\n  fi\n"
       "  [ ${#COMPREPLY[@]} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n}\n"
@@ -104,9 +105,10 @@ std::string fish_script(const CLI::App& program) {
                           quoted(each->get_description()));
     for (const OptionHelp& option : option_helps(*command))
       for (const std::string& name : option.long_names)
-        text += fmt::format("complete -c filigree -n {} -l {} -d {}{}{}\n", quoted(seen), name,
-                            quoted(option.text), option.flag ? "" : " -r",
-                            option.words.empty() ? "" : fmt::format(" -f -a '{}'", fmt::join(option.words, " ")));
+        text +=
+            fmt::format("complete -c filigree -n {} -l {} -d {}{}{}\n", quoted(seen), name,
+                        quoted(option.text), option.flag ? "" : " -r",
+                        option.words.empty() ? "" : fmt::format(" -f -a '{}'", fmt::join(option.words, " ")));
   }
   return text;
 }

@@ -25,14 +25,6 @@ struct GrowArguments {
   std::string out, resume;
 };
 
-TrainOptions growing_defaults() {
-  TrainOptions options;
-  options.network.sparsity = 0.9;
-  options.evolution.redistribute = Redistribute::global;
-  options.run.epochs = 5;
-  return options;
-}
-
 // The settings of training that do not concern growth.
 constexpr std::string_view kNotForGrowth[] = {
     "dense",           "evolve",           "final-sparsity", "prune-by",     "prune-schedule",

@@ -39,12 +39,12 @@ void add_note(CLI::App& app, const std::string& text);
 
 // An option, as help texts show it.
 struct OptionHelp {
-  std::string names;     // "-q, --quiet", "--neurons N", "MODEL"
-  std::string text;      // without the default
-  std::string standard;  // the default; empty: none
-  std::string possible;  // "from 1 to 65536", "plain or compiled"; empty: the text says it
+  std::string names;                    // "-q, --quiet", "--neurons N", "MODEL"
+  std::string text;                     // without the default
+  std::string standard;                 // the default; empty: none
+  std::string possible;                 // "from 1 to 65536", "plain or compiled"; empty: the text says it
   std::vector<std::string> words = {};  // "plain", "compiled", where there are no others
-  std::string group;     // a heading
+  std::string group;                    // a heading
   bool required = false;
   bool flag = false;                         // takes no value
   std::vector<std::string> long_names = {};  // "quiet"; none of an argument

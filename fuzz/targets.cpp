@@ -168,9 +168,9 @@ void table(std::span<const std::byte> bytes) try {
   check_finite(rows.floats);
   check_finite(rows.value);
   for (std::size_t r = 0; r + 1 < rows.row_begin.size(); ++r)
-    require(sound_row(std::span(rows.column)
-                          .subspan(rows.row_begin[r], rows.row_begin[r + 1] - rows.row_begin[r]),
-                      features),
+    require(sound_row(
+                std::span(rows.column).subspan(rows.row_begin[r], rows.row_begin[r + 1] - rows.row_begin[r]),
+                features),
             "columns ascend within range");
 } catch (const Error&) {                  // NOLINT(bugprone-empty-catch)
 } catch (const std::invalid_argument&) {  // NOLINT(bugprone-empty-catch)

@@ -11,8 +11,11 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "filigree/reports.h"
 #include "filigree/session.h"
 
 namespace filigree::python {
@@ -72,12 +75,40 @@ class Unlocked {
   nb::gil_scoped_release release_;
 };
 
+// What the library warns of while a call works, handed to Python's warnings after it.
+class Warnings {
+ public:
+  void add(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    texts_.push_back(text);
+  }
+  void say() const {
+    for (const std::string& text : texts_)
+      if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 2) < 0) throw nb::python_error();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
+inline TrainObserver for_training(const Observer& observer) {
+  TrainObserver result;
+  result.stop = observer.stop;
+  result.warning = observer.warning;
+  return result;
+}
+
 // Runs `work` in a thread of its own, in the caller's session, while the calling thread looks for signals
-// twenty times a second: Ctrl-C asks the work to stop, and is raised once it has.
+// fifty times a second: Ctrl-C asks the work to stop, and is raised once it has.
 template <typename Work>
 auto interruptible(const Work& work) {
-  using Result = decltype(work(std::stop_token()));
+  using Result = decltype(work(Observer()));
   std::stop_source stop;
+  Warnings warnings;
+  Observer observer;
+  observer.stop = stop.get_token();
+  observer.warning = [&](const std::string& text) { warnings.add(text); };
   const Working working(&stop);
   std::exception_ptr failure;
   std::optional<Result> result;
@@ -91,7 +122,7 @@ auto interruptible(const Work& work) {
     std::thread worker([&] {
       const Session::Use use(session);
       try {
-        result.emplace(work(stop.get_token()));
+        result.emplace(work(observer));
       } catch (...) {
         failure = std::current_exception();
       }
@@ -115,6 +146,7 @@ auto interruptible(const Work& work) {
   }
   if (interrupted) throw nb::python_error();
   if (failure) std::rethrow_exception(failure);
+  warnings.say();
   return std::move(*result);
 }
 

@@ -99,6 +99,8 @@ struct Growth {
   std::function<void(const std::string& stage, const std::vector<Index>& network, Offset connections)> begin =
       {};
 };
+// What is set for growth before anything else is.
+[[nodiscard]] TrainOptions growing_defaults();
 // The directory, which must be given, holds a run for each stage (stage-0, …) and the last one's
 // model.safetensors; with directory.resume finished stages stay, and options are those it was begun with.
 TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growth,

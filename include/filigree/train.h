@@ -89,7 +89,7 @@ class Trainer {
   // With patience: back to the network of the best epoch in validation, as train() does at its end.
   void use_best();
 
-  TrainScore evaluate(Part part = Part::test);
+  TrainScore evaluate(Part part = Part::test, const Observer& observer = {});
   Network network();  // as it is now
   const TrainOptions& options() const;
   // Sets options().learning.lr, the rate at the peak of the schedule. Throws std::invalid_argument if it is

@@ -16,8 +16,12 @@ import atexit
 from . import _core
 from ._core import Error, __version__
 from .networks import Layer, Network, Plan
-from .training import Trainer, TrainRun, settings, train
+from .recipes import challenge, compile_network, evaluate, grow, prune
+from .training import Rows, Trainer, TrainingData, TrainRun, settings, train
 
 atexit.register(_core.shut_down)  # no call may be under way while the interpreter goes down
 
-__all__ = ["Error", "Layer", "Network", "Plan", "TrainRun", "Trainer", "__version__", "settings", "train"]
+__all__ = [
+    "Error", "Layer", "Network", "Plan", "Rows", "TrainRun", "Trainer", "TrainingData", "__version__", "challenge",
+    "compile_network", "evaluate", "grow", "prune", "settings", "train",
+]

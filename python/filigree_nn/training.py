@@ -2,6 +2,7 @@
 """Training: networks that are sparse from the first step to the last."""
 
 import dataclasses
+import re
 
 import numpy as np
 import scipy.sparse
@@ -27,7 +28,10 @@ def settings():
     >>> fn.settings()["sparsity"]["possible"]
     'from 0 to below 1'
     """
-    return {name: {key: info[key] for key in ("group", "default", "possible", "help")} for name, info in _HELP.items()}
+    facts = {name: {key: info[key] for key in ("group", "default", "possible", "help")} for name, info in _HELP.items()}
+    for each in facts.values():  # the command line's options are keyword arguments here
+        each["help"] = re.sub(r"--([a-z-]+)", lambda match: match[1].replace("-", "_"), each["help"])
+    return facts
 
 
 def _text(value):
@@ -42,6 +46,19 @@ def _text(value):
     return str(value)
 
 
+def setting_texts(chosen):
+    """Settings as the library reads them: pairs of name and text."""
+    texts = []
+    for name, value in chosen.items():
+        if name not in _HELP:
+            raise TypeError(f"there is no setting {name!r}; filigree_nn.settings() lists them")
+        if value is None:
+            continue
+        text = _text(value)
+        texts.append((name.replace("_", "-"), text.replace(",", "-") if name == "network" else text))
+    return texts
+
+
 def make_options(preset, data, chosen):
     """The settings of a preset with those chosen in their place."""
     if preset is None:
@@ -50,15 +67,8 @@ def make_options(preset, data, chosen):
         options = _core.Options.preset_for(preset, data)
     else:
         options = _core.Options.preset(preset)
-    for name, value in chosen.items():
-        if name not in _HELP:
-            raise TypeError(f"there is no setting {name!r}; filigree_nn.settings() lists them")
-        if value is None:
-            continue
-        text = _text(value)
-        if name == "network":
-            text = text.replace(",", "-")
-        options.set(name.replace("_", "-"), text)
+    for name, text in setting_texts(chosen):
+        options.set(name, text)
     return options
 
 
@@ -98,6 +108,10 @@ class TrainingData:
     """
 
     def __init__(self, train, task, targets=0, names=(), feature_names=(), validation=None, test=None):
+        given = [rows for rows in (train, validation, test) if rows is not None]
+        if task == "classes" and not names and all(len(rows.y) for rows in given):
+            targets = targets or 1 + max(int(np.max(rows.y)) for rows in given)
+            names = [str(number) for number in range(targets)]
         parts = [None if rows is None else _part(rows, task) for rows in (train, validation, test)]
         self._kept = parts
         self._data = _core.Data(

@@ -16,7 +16,7 @@ namespace filigree::internal {
 struct ColumnRoles {
   std::vector<std::size_t> features, targets;
   std::optional<std::size_t> weight = {};
-  bool targets_said = true;  // by whoever asked; not just the first column
+  bool targets_said = true;               // by whoever asked; not just the first column
   std::vector<std::size_t> unknown = {};  // named columns that a network does not know
 };
 

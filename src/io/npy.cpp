@@ -269,8 +269,7 @@ Buffer<To> stream_values(Source& source, const Header& header, std::uint64_t in_
     if (got < now.size_bytes())
       fail("{}: ends after {} of {} elements ({})", source.name(), done + got / sizeof(From), count,
            joined(header.shape, "x"));
-    for (std::size_t i = 0; i < now.size(); ++i)
-      taken[i] = exact_value<To>(now[i], done + i, source.name());
+    for (std::size_t i = 0; i < now.size(); ++i) taken[i] = exact_value<To>(now[i], done + i, source.name());
     store.append(std::span<const To>(taken).first(now.size()));
     done += now.size();
   }

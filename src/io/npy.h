@@ -25,8 +25,8 @@ struct NpyArray {
 
 NpyArray read_npy(Source source);
 
-// The same for rows of values, row by row: beyond `in_memory` bytes they are kept on disk. An array whose first
-// dimension is fastest is turned around in memory.
+// The same for rows of values, row by row: beyond `in_memory` bytes they are kept on disk. An array whose
+// first dimension is fastest is turned around in memory.
 struct NpyRows {
   std::vector<std::uint64_t> shape;
   Buffer<std::uint8_t> bytes;

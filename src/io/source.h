@@ -73,8 +73,8 @@ class ByteString {
 // All bytes of a source.
 ByteString read_all(Source& source);
 
-// A data file, found by find_file(), from its beginning. "-" is standard input, which can be read once: what it
-// held is kept for whoever opens it again.
+// A data file, found by find_file(), from its beginning. "-" is standard input, which can be read once: what
+// it held is kept for whoever opens it again.
 Source open_data(const std::string& file, std::uint64_t most = Source::kNoLimit);
 
 // The file itself, else the same name with .gz, else with .zst; empty if there is none.

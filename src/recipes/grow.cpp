@@ -158,6 +158,14 @@ class Stages {
 
 }  // namespace
 
+TrainOptions growing_defaults() {
+  TrainOptions options;
+  options.network.sparsity = 0.9;
+  options.evolution.redistribute = Redistribute::global;
+  options.run.epochs = 5;
+  return options;
+}
+
 TrainRun grow(const Data& data, const TrainOptions& options, const Growth& growth,
               const RunDirectory& directory, const TrainObserver& observer) {
   check_growth(data, options, growth, directory);

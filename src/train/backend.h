@@ -47,8 +47,9 @@ class TrainingBackend {
   // else.
   virtual std::unique_ptr<GrowthView> growth() = 0;
 
-  // The loss alone, without dropout or smoothing.
-  virtual LossSum evaluate(const DataRows& data, std::span<const Index> rows) = 0;
+  // The loss alone, without dropout or smoothing; of fewer rows than all after a stop.
+  virtual LossSum evaluate(const DataRows& data, std::span<const Index> rows,
+                           const std::stop_token& stop) = 0;
 };
 
 }  // namespace filigree::internal

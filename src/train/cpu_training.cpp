@@ -91,14 +91,16 @@ std::unique_ptr<GrowthView> CpuTraining::growth() {
   return std::make_unique<RecordedGrowth>(state_.layers, *record_, data_.train);
 }
 
-LossSum CpuTraining::evaluate(const DataRows& data, std::span<const Index> rows) {
+LossSum CpuTraining::evaluate(const DataRows& data, std::span<const Index> rows,
+                              const std::stop_token& stop) {
   const std::size_t slices = passes_.size();
   std::vector<LossSum> sums(slices);
   parallel_for(slices, 1, [&](std::size_t from, std::size_t to) {
     for (std::size_t s = from; s < to; ++s) {
       const std::size_t begin = rows.size() * s / slices, end = rows.size() * (s + 1) / slices;
       sums[s] = passes_[s]->evaluate(
-          state_.layers, {data, state_.facts.scaling, rows.subspan(begin, end - begin), state_.targets});
+          state_.layers, {data, state_.facts.scaling, rows.subspan(begin, end - begin), state_.targets},
+          stop);
     }
   });
   return total(sums);

@@ -152,7 +152,7 @@ LossSum CudaTraining::add_gradients(const GradientRows& batch) {
   return {sums.loss, sums.score};
 }
 
-LossSum CudaTraining::evaluate(const DataRows& data, std::span<const Index> rows) {
+LossSum CudaTraining::evaluate(const DataRows& data, std::span<const Index> rows, const std::stop_token&) {
   const BatchTargets targets(data, targets_, options_.learning.loss, rows, false);
   const TrainingSums sums =
       training_->evaluate(&data == &data_.train ? RowsPart::train : RowsPart::test, rows, targets.view());

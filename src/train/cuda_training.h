@@ -29,7 +29,7 @@ class CudaTraining final : public TrainingBackend {
   void get_gradients(std::vector<TrainLayer>& layers) override;
   void clear_gradients() override { training_->clear_gradients(); }
   std::unique_ptr<GrowthView> growth() override;
-  LossSum evaluate(const DataRows& data, std::span<const Index> rows) override;
+  LossSum evaluate(const DataRows& data, std::span<const Index> rows, const std::stop_token& stop) override;
 
  private:
   std::vector<TrainingLayer> views(std::vector<TrainLayer>& layers);

@@ -357,12 +357,13 @@ LossSum SlicePass::train(std::vector<TrainLayer>& layers, const Batch& batch, st
   return total;
 }
 
-LossSum SlicePass::evaluate(const std::vector<TrainLayer>& layers, const Batch& batch) {
+LossSum SlicePass::evaluate(const std::vector<TrainLayer>& layers, const Batch& batch,
+                            const std::stop_token& stop) {
   constexpr std::size_t kForgotten = 1 << 14;  // rows on disk that are let go together
   LossSum total;
   const std::size_t together = panels_ * stride_;
   std::size_t kept = 0;
-  for (std::size_t begin = 0; begin < batch.rows.size(); begin += together) {
+  for (std::size_t begin = 0; begin < batch.rows.size() && !stop.stop_requested(); begin += together) {
     if (begin - kept >= kForgotten) {
       batch.data.forget(batch.rows[kept], batch.rows[begin]);
       kept = begin;

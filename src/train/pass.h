@@ -62,7 +62,9 @@ class SlicePass {
   static std::size_t panel_samples(const TrainOptions& options, std::size_t widest);
 
   // The loss alone, without dropout or smoothing.
-  LossSum evaluate(const std::vector<TrainLayer>& layers, const Batch& batch);
+  // Fewer rows than all after a stop.
+  LossSum evaluate(const std::vector<TrainLayer>& layers, const Batch& batch,
+                   const std::stop_token& stop = {});
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};

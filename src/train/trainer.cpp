@@ -86,7 +86,7 @@ bool Trainer::done() const {
   return impl_->training.done();
 }
 
-TrainScore Trainer::evaluate(Part part) {
+TrainScore Trainer::evaluate(Part part, const Observer& observer) {
   const Session::Use use(impl_->session);
   const Dataset& set = impl_->data.impl().dataset;
   TrainScore score;
@@ -94,7 +94,7 @@ TrainScore Trainer::evaluate(Part part) {
     if (part != Part::all && (part == Part::train) != (rows == &set.train)) continue;
     std::vector<Index> all(rows->rows);
     std::iota(all.begin(), all.end(), 0);
-    const LossSum sum = impl_->training.evaluate(*rows, all);
+    const LossSum sum = impl_->training.evaluate(*rows, all, observer.stop);
     score.rows += rows->rows;
     score.score += sum.score;
     score.loss += sum.loss;

@@ -368,8 +368,9 @@ void Training::step(std::span<const Index> rows) {
   if (evolves) change_topology();
 }
 
-LossSum Training::evaluate(const DataRows& data, std::span<const Index> rows) {
-  LossSum sum = backend_->evaluate(data, rows);
+LossSum Training::evaluate(const DataRows& data, std::span<const Index> rows, const std::stop_token& stop) {
+  LossSum sum = backend_->evaluate(data, rows, stop);
+  if (stop.stop_requested()) throw Cancelled();
   if (data_.task != Task::values) return sum;
   // Until here errors were compared with the spread of the training rows.
   const double count = static_cast<double>(rows.size());

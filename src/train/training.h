@@ -47,7 +47,8 @@ class Training {
   // Copies the layers to the state, if they are elsewhere. Throws Error if something that a checkpoint holds
   // is not finite: the last step may have made it so.
   void check_finite();
-  LossSum evaluate(const DataRows& data, std::span<const Index> rows);
+  // Throws Cancelled after a stop.
+  LossSum evaluate(const DataRows& data, std::span<const Index> rows, const std::stop_token& stop = {});
 
   // The batches of an epoch, counted from 0.
   RowOrder shuffled_rows(std::int64_t epoch) const;
