@@ -9,7 +9,7 @@
 set -euo pipefail
 
 build="g++ cmake ninja-build pkg-config libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev
-       zlib1g-dev libzstd-dev libkissfft-dev libdnnl-dev libtomlplusplus-dev
+       zlib1g-dev libzstd-dev libkissfft-dev libdnnl-dev libtomlplusplus-dev libprotozero-dev
        libcurl4-openssl-dev libssl-dev dataset-fashion-mnist"
 peers="libgraphblas-dev libeigen3-dev"
 test="libgtest-dev libgmock-dev librapidcheck-dev clang-format"

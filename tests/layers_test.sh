@@ -14,13 +14,14 @@ allowed() {
     kernels) echo "base sparse" ;;
     device) echo "base sparse kernels" ;;
     network) echo "base sparse io data kernels device" ;;
-    compile) echo "base sparse io data kernels device network" ;;
-    infer) echo "base sparse io data kernels device network compile" ;;
-    train) echo "base sparse io data kernels device network compile infer" ;;
-    recipes) echo "base sparse io data kernels device network compile infer train dist report" ;;
-    dist) echo "base sparse io data kernels device network compile infer train" ;;
-    report) echo "base sparse io data kernels device network compile infer train dist" ;;
-    api) echo "base sparse io data kernels device network compile infer train dist report recipes" ;;
+    interchange) echo "base sparse io data kernels device network" ;;
+    compile) echo "base sparse io data kernels device network interchange" ;;
+    infer) echo "base sparse io data kernels device network interchange compile" ;;
+    train) echo "base sparse io data kernels device network interchange compile infer" ;;
+    recipes) echo "base sparse io data kernels device network interchange compile infer train dist report" ;;
+    dist) echo "base sparse io data kernels device network interchange compile infer train" ;;
+    report) echo "base sparse io data kernels device network interchange compile infer train dist" ;;
+    api) echo "base sparse io data kernels device network interchange compile infer train dist report recipes" ;;
   esac
 }
 
@@ -31,6 +32,7 @@ defined_by() {
     session) echo base ;;
     data) echo data ;;
     network) echo network ;;
+    interchange) echo interchange ;;
     plan | export) echo compile ;;
     evaluate | predict) echo infer ;;
     train) echo train ;;
@@ -91,7 +93,7 @@ check() {
         echo "docs/ARCHITECTURE.md: names $name, which does not exist"
         failures=1
       }
-    done < <(grep -oE '\b(base|sparse|io|fetch|data|kernels|device|network|compile|infer|train|report|recipes|api|cli|bench)/(rules/)?[a-z_]+(-inl)?(\.(h|cpp|cu))?' \
+    done < <(grep -oE '\b(base|sparse|io|fetch|data|kernels|device|network|interchange|compile|infer|train|report|recipes|api|cli|bench)/(rules/)?[a-z_]+(-inl)?(\.(h|cpp|cu))?' \
       "$root/docs/ARCHITECTURE.md" | sort -u)
   fi
   return $failures

@@ -11,6 +11,7 @@
 #include "filigree/export.h"
 #include "filigree/fetch.h"
 #include "filigree/loss.h"
+#include "filigree/interchange.h"
 #include "filigree/network.h"
 #include "filigree/optimizer.h"
 #include "filigree/plan.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "filigree/sparse.h"
 #include "filigree/vocabulary.h"
 #include "io/source.h"
 
@@ -53,6 +54,15 @@ struct NpzTable {
   bool sparse() const { return !row_begin.empty(); }
 };
 NpzTable read_npz(Source source);
+
+// One matrix: as scipy.sparse.save_npz writes csr, csc, bsr and coo, or the only array of two dimensions. With it
+// an array called bias or b, if there is one.
+struct NpzMatrix {
+  CsrMatrix matrix;
+  std::optional<NpyArray> bias;
+};
+NpzMatrix read_npz_matrix(Source source);
+void write_npz_matrix(const std::filesystem::path& path, const CsrView& matrix);  // csr
 
 // A matrix of float32; `values` holds whole rows of `columns`.
 void write_npy(const std::filesystem::path& path, std::span<const float> values, std::size_t columns);

@@ -7,10 +7,12 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "base/error.h"
+#include "io/atomic_file.h"
 #include "io/message_text.h"
 #include "io/npy.h"
 
@@ -216,6 +218,108 @@ NpzTable read_csr(Arrays& arrays, const std::string& name) {
   return table;
 }
 
+// The numbers of an array, as floats.
+std::vector<float> floats_of(NpyArray array) {
+  return array.bytes.empty() ? std::move(array.floats) : std::vector<float>(array.bytes.begin(), array.bytes.end());
+}
+
+// The letters of an array of one text, such as b'csr', or 'csr' in four bytes a letter.
+std::string letters_of(const std::vector<std::byte>& npy) {
+  std::string letters;
+  const std::size_t begin = npy.size() - std::min<std::size_t>(npy.size(), 12);
+  for (std::size_t i = begin; i < npy.size(); ++i)
+    if (const auto c = std::to_integer<char>(npy[i]); c >= 'a' && c <= 'z') letters += c;
+  return letters;
+}
+
+// Where entries are and what they are, whatever the form they are stored in.
+class SparseArrays {
+ public:
+  SparseArrays(Arrays& arrays, const std::string& name) : arrays_(arrays), name_(name) {
+    constexpr Offset kMost = 1 << 24;
+    const std::vector<Offset> shape = arrays.read("shape", read_npy_integers);
+    if (shape.size() != 2 || shape[0] < 1 || shape[0] > kMost || shape[1] < 1 || shape[1] > kMost)
+      fail("{}: shape {} of a sparse matrix", name, joined(shape, "x"));
+    matrix_.rows = static_cast<Index>(shape[0]);
+    matrix_.cols = static_cast<Index>(shape[1]);
+  }
+
+  CsrMatrix read() {
+    const std::string form = letters_of(arrays_.contents("format"));
+    if (form.ends_with("coo")) {
+      const std::vector<Offset> rows = integers("row"), columns = integers("col");
+      values("data", rows.size());
+      for (std::size_t e = 0; e < rows.size(); ++e) add(rows[e], columns.at(e), value_[e]);
+    } else if (form.ends_with("csr") || form.ends_with("csc")) {
+      compressed(form.ends_with("csc"));
+    } else if (form.ends_with("bsr")) {
+      blocks();
+    } else {
+      fail("{}: a sparse matrix of the form {}, but csr, csc, bsr and coo are read", name_, in_quotes(form));
+    }
+    return to_csr(matrix_, Duplicates::sum, name_);
+  }
+
+ private:
+  std::vector<Offset> integers(const char* key) {
+    if (!arrays_.has(key)) fail("{}: there is no array {}", name_, key);
+    return arrays_.read(key, read_npy_integers);
+  }
+  void values(const char* key, std::size_t count) {
+    if (!arrays_.has(key)) fail("{}: there is no array {}", name_, key);
+    NpyArray array = arrays_.read(key, read_npy);
+    shape_ = array.shape;
+    value_ = floats_of(std::move(array));
+    if (value_.size() != count) fail("{}: {} values for {} entries", name_, value_.size(), count);
+  }
+  void add(Offset row, Offset column, float value) {
+    if (row < 0 || row >= matrix_.rows || column < 0 || column >= matrix_.cols)
+      fail("{}: an entry in row {}, column {} of {} × {}", name_, row, column, matrix_.rows, matrix_.cols);
+    matrix_.row.push_back(static_cast<Index>(row));
+    matrix_.column.push_back(static_cast<Index>(column));
+    matrix_.value.push_back(value);
+  }
+  std::vector<Offset> ends(std::size_t lines, std::size_t entries) {
+    std::vector<Offset> begin = integers("indptr");
+    if (begin.size() != lines + 1 || begin.front() != 0 || !std::ranges::is_sorted(begin) ||
+        begin.back() != static_cast<Offset>(entries))
+      fail("{}: indptr does not divide {} entries among {} rows or columns", name_, entries, lines);
+    return begin;
+  }
+  void compressed(bool by_column) {
+    const std::vector<Offset> indices = integers("indices");
+    values("data", indices.size());
+    const std::size_t lines = by_column ? matrix_.cols : matrix_.rows;
+    const std::vector<Offset> begin = ends(lines, indices.size());
+    for (std::size_t line = 0; line < lines; ++line)
+      for (Offset e = begin[line]; e < begin[line + 1]; ++e) {
+        const auto at = static_cast<Offset>(line);
+        by_column ? add(indices[e], at, value_[e]) : add(at, indices[e], value_[e]);
+      }
+  }
+  void blocks() {
+    const std::vector<Offset> indices = integers("indices");
+    NpyArray data = arrays_.read("data", read_npy);
+    if (data.shape.size() != 3 || data.shape[0] != indices.size() || data.shape[1] < 1 || data.shape[2] < 1)
+      fail("{}: blocks of shape {} for {} indices", name_, joined(data.shape, "x"), indices.size());
+    const auto height = static_cast<Offset>(data.shape[1]), width = static_cast<Offset>(data.shape[2]);
+    value_ = floats_of(std::move(data));
+    const std::size_t lines = (matrix_.rows + height - 1) / height;
+    const std::vector<Offset> begin = ends(lines, indices.size());
+    for (std::size_t line = 0; line < lines; ++line)
+      for (Offset b = begin[line]; b < begin[line + 1]; ++b)
+        for (Offset i = 0; i < height; ++i)
+          for (Offset j = 0; j < width; ++j)
+            add(static_cast<Offset>(line) * height + i, indices[b] * width + j, value_[(b * height + i) * width + j]);
+  }
+
+  Arrays& arrays_;
+  const std::string& name_;
+  CooMatrix matrix_;
+  std::vector<float> value_;
+  std::vector<std::uint64_t> shape_;
+};
+
 }  // namespace
 
 NpzTable read_npz(Source source) {
@@ -252,6 +356,109 @@ NpzTable read_npz(Source source) {
       "{}: arrays {}, of which {} have rows and columns; there must be one, or one that is called x, X, data "
       "or arr_0",
       name, all.empty() ? "none" : all, tables.size());
+}
+
+NpzMatrix read_npz_matrix(Source source) {
+  const std::string name = source.name();
+  Arrays arrays(source);
+  NpzMatrix result;
+  for (const char* const key : {"bias", "b"})
+    if (arrays.has(key)) result.bias = arrays.read(key, read_npy);
+  if (arrays.has("format") && arrays.has("shape")) {
+    result.matrix = SparseArrays(arrays, name).read();
+    return result;
+  }
+  std::optional<NpyArray> found;
+  for (const auto& [key, entry] : arrays.all()) {
+    NpyArray array = arrays.read(key, read_npy);
+    if (array.shape.size() != 2) continue;
+    if (found) fail("{}: more than one matrix", name);
+    found = std::move(array);
+  }
+  constexpr std::uint64_t kMost = 1 << 24;
+  if (!found) fail("{}: no matrix", name);
+  if (found->shape[0] < 1 || found->shape[0] > kMost || found->shape[1] < 1 || found->shape[1] > kMost)
+    fail("{}: a matrix of {}", name, joined(found->shape, "x"));
+  const auto rows = static_cast<Index>(found->shape[0]), cols = static_cast<Index>(found->shape[1]);
+  result.matrix = full_matrix(rows, cols, floats_of(std::move(*found)));
+  return result;
+}
+
+namespace {
+
+template <typename T>
+void put(std::string& text, T value) {
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string npy_text(const char* type, const std::string& shape, std::string_view values) {
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", type, shape);
+  header.append(63 - (10 + header.size()) % 64, ' ');
+  header += '\n';
+  std::string text("\x93NUMPY\x01\x00", 8);
+  put(text, static_cast<std::uint16_t>(header.size()));
+  return text.append(header).append(values);
+}
+
+template <typename T>
+std::string_view bytes_of(std::span<const T> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+}  // namespace
+
+void write_npz_matrix(const std::filesystem::path& path, const CsrView& matrix) {
+  const auto line = [](std::size_t count) { return fmt::format("({},)", count); };
+  const std::array<Offset, 2> shape = {matrix.rows, matrix.cols};
+  const std::vector<std::int32_t> begin(matrix.row_begin.begin(), matrix.row_begin.end());
+  if (matrix.nnz() > std::numeric_limits<std::int32_t>::max()) fail("{}: {} entries in one npz matrix", path.string(), matrix.nnz());
+  const std::pair<const char*, std::string> arrays[] = {
+      {"indices.npy", npy_text("<i4", line(matrix.column.size()), bytes_of(matrix.column))},
+      {"indptr.npy", npy_text("<i4", line(begin.size()), bytes_of(std::span<const std::int32_t>(begin)))},
+      {"format.npy", npy_text("|S3", "()", "csr")},
+      {"shape.npy", npy_text("<i8", "(2,)", bytes_of(std::span<const Offset>(shape)))},
+      {"data.npy", npy_text("<f4", line(matrix.value.size()), bytes_of(matrix.value))}};
+  AtomicFile file(path);
+  std::string directory;
+  std::uint32_t offset = 0;
+  std::uint16_t count = 0;
+  for (const auto& [name, content] : arrays) {
+    if (content.size() + offset > 0xfffffff0u) fail("{}: an npz archive of 4 GB or more", path.string());
+    std::string facts;  // versions, flags, method 0, the time 1980-01-01, sum, sizes, length of the name
+    put<std::uint16_t>(facts, 20);
+    put<std::uint16_t>(facts, 0);
+    put<std::uint16_t>(facts, 0);
+    put<std::uint32_t>(facts, 0x00210000);
+    put(facts, static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size())));
+    put(facts, static_cast<std::uint32_t>(content.size()));
+    put(facts, static_cast<std::uint32_t>(content.size()));
+    put(facts, static_cast<std::uint16_t>(std::strlen(name)));
+    put<std::uint16_t>(facts, 0);
+    std::string local;
+    put(local, kLocalEntry);
+    local += facts + name;
+    file.write(local);
+    file.write(content);
+    put(directory, kDirectoryEntry);
+    put<std::uint16_t>(directory, 20);
+    directory += facts;
+    directory.append(10, '\0');  // no comment, disk 0, attributes
+    put(directory, offset);
+    directory += name;
+    offset += static_cast<std::uint32_t>(local.size() + content.size());
+    ++count;
+  }
+  std::string end;
+  put(end, kDirectoryEnd);
+  end.append(4, '\0');
+  put(end, count);
+  put(end, count);
+  put(end, static_cast<std::uint32_t>(directory.size()));
+  put(end, offset);
+  end.append(2, '\0');
+  file.write(directory);
+  file.write(end);
+  file.commit();
 }
 
 }  // namespace filigree::internal

@@ -19,7 +19,7 @@
 
 namespace filigree::internal {
 
-enum class DType { f32, f64, i64, i32, u32, u16, u8 };
+enum class DType { f32, f64, i64, i32, u32, u16, u8, f16, bf16, i8, i16, boolean };
 
 std::size_t element_size(DType dtype);
 std::string_view dtype_name(DType dtype);  // as the file says it: "F32"

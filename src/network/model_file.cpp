@@ -67,6 +67,11 @@ std::vector<Widest> read_integers(const TensorFile& file, const std::string& ten
     case DType::i64:
     case DType::f32:  // get() says what is wrong with these
     case DType::f64:
+    case DType::f16:
+    case DType::bf16:
+    case DType::i8:
+    case DType::i16:
+    case DType::boolean:
       return converted(std::int64_t{});
   }
   return {};
@@ -196,15 +201,15 @@ std::vector<std::string> texts_of(const JsonValue& list, const std::string& plac
   return result;
 }
 
-std::vector<std::string> read_names(const TensorFile& file, const std::string& key) {
-  if (!file.metadata().contains(key)) return {};
-  const std::string place = file.name() + ": metadata " + key;
-  return texts_of(parse_json(file.metadata(key), place, 1), place);
+std::vector<std::string> read_names(const Metadata& metadata, const std::string& key, const std::string& file) {
+  const auto found = metadata.find(key);
+  if (found == metadata.end()) return {};
+  const std::string place = file + ": metadata " + key;
+  return texts_of(parse_json(found->second, place, 1), place);
 }
 
 // Files of before output.names have the numbers of the classes as a tensor.
-std::vector<std::string> read_output_names(const TensorFile& file) {
-  std::vector<std::string> names = read_names(file, "output.names");
+std::vector<std::string> read_class_labels(const TensorFile& file, std::vector<std::string> names) {
   if (!file.contains("class.label")) return names;
   if (!names.empty()) fail("{}: class.label and output.names both name the outputs", file.name());
   const auto labels = file.get<std::int32_t>("class.label");
@@ -247,12 +252,13 @@ InputColumn read_column(const JsonValue& value, const std::string& place) {
   return column;
 }
 
-std::vector<InputColumn> read_columns(const TensorFile& file) {
+std::vector<InputColumn> read_columns(const Metadata& metadata, const std::string& file) {
   constexpr const char* kKey = "input.columns";
   std::vector<InputColumn> columns;
-  if (!file.metadata().contains(kKey)) return columns;
-  const std::string place = fmt::format("{}: metadata {}", file.name(), kKey);
-  const JsonValue list = parse_json(file.metadata(kKey), place, 3);
+  const auto found = metadata.find(kKey);
+  if (found == metadata.end()) return columns;
+  const std::string place = fmt::format("{}: metadata {}", file, kKey);
+  const JsonValue list = parse_json(found->second, place, 3);
   if (!list.is(JsonValue::Kind::array)) fail("{} is not a list", place);
   for (const JsonValue& each : list.items) columns.push_back(read_column(each, place));
   return columns;
@@ -349,17 +355,38 @@ PortMap read_ports(const TensorFile& file) {
           {constant.begin(), constant.end()}};
 }
 
-std::optional<Loss> read_loss(const TensorFile& file) {
-  if (!file.metadata().contains("loss")) return {};
-  const std::string& text = file.metadata("loss");
-  const std::optional<Loss> loss = from_word<Loss>(text);
+std::optional<Loss> read_loss(const Metadata& metadata, const std::string& file) {
+  const auto found = metadata.find("loss");
+  if (found == metadata.end()) return {};
+  const std::optional<Loss> loss = from_word<Loss>(found->second);
   if (!loss)
-    fail("{}: metadata loss is {}; known are {}", file.name(), in_quotes(text),
+    fail("{}: metadata loss is {}; known are {}", file, in_quotes(found->second),
          fmt::join(Words<Loss>::kWords, ", "));
   return loss;
 }
 
 }  // namespace
+
+void read_facts(const Metadata& metadata, const std::string& name, NetworkFacts& facts) {
+  const auto take = [](auto& fact, auto said) {
+    if (said != std::decay_t<decltype(fact)>()) fact = std::move(said);
+  };
+  take(facts.input_names, read_names(metadata, "input.names", name));
+  take(facts.columns, read_columns(metadata, name));
+  take(facts.target_columns, read_names(metadata, "target.columns", name));
+  take(facts.loss, read_loss(metadata, name));
+  take(facts.output_names, read_names(metadata, "output.names", name));
+}
+
+Metadata metadata_of(const NetworkFacts& facts) {
+  Metadata metadata;
+  if (facts.loss) metadata["loss"] = word(*facts.loss);
+  if (!facts.output_names.empty()) metadata["output.names"] = names_text(facts.output_names);
+  if (!facts.input_names.empty()) metadata["input.names"] = names_text(facts.input_names);
+  if (!facts.columns.empty()) metadata["input.columns"] = columns_text(facts.columns);
+  if (!facts.target_columns.empty()) metadata["target.columns"] = names_text(facts.target_columns);
+  return metadata;
+}
 
 Network read_model(const std::filesystem::path& path) {
   return read_model(Source(path));
@@ -386,12 +413,9 @@ Network read_model(Source source) {
   check_branches(file, layers, parts.exits);
   check_nothing_else(file, layers, parts.exits);
   parts.ports = read_ports(file);
-  parts.facts = {{read_floats(file, "input.mean"), read_floats(file, "input.scale")},
-                 read_names(file, "input.names"),
-                 read_columns(file),
-                 read_names(file, "target.columns"),
-                 read_loss(file),
-                 read_output_names(file)};
+  read_facts(file.metadata(), file.name(), parts.facts);
+  parts.facts.output_names = read_class_labels(file, std::move(parts.facts.output_names));
+  parts.facts.scaling = {read_floats(file, "input.mean"), read_floats(file, "input.scale")};
   parts.origin = {read_hash(file, "data.all_rows"), read_hash(file, "data.train_rows")};
   return Network(parts.with(std::move(layers), file.name()));
 }
@@ -424,11 +448,7 @@ void write_model(Target target, const Network::Parts& parts, std::span<const Lay
   const NetworkFacts& facts = parts.facts;
   if (!facts.scaling.mean.empty()) tensors["input.mean"] = tensor_view(std::span(facts.scaling.mean));
   if (!facts.scaling.scale.empty()) tensors["input.scale"] = tensor_view(std::span(facts.scaling.scale));
-  if (facts.loss) metadata["loss"] = word(*facts.loss);
-  if (!facts.output_names.empty()) metadata["output.names"] = names_text(facts.output_names);
-  if (!facts.input_names.empty()) metadata["input.names"] = names_text(facts.input_names);
-  if (!facts.columns.empty()) metadata["input.columns"] = columns_text(facts.columns);
-  if (!facts.target_columns.empty()) metadata["target.columns"] = names_text(facts.target_columns);
+  metadata.merge(metadata_of(facts));
   const DataOrigin& origin = parts.origin;
   if (origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", origin.all_rows);
   if (origin.train_rows != 0) metadata["data.train_rows"] = fmt::format("{:016x}", origin.train_rows);
