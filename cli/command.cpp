@@ -384,7 +384,9 @@ CLI::Option* DataArguments::add_to(CLI::App& app, const std::string& name) {
 
 Network ModelArguments::load() const {
   try {
-    return filigree::load(path, neurons, layers);
+    Observer observer;
+    observer.warning = [](const std::string& text) { complain("note: " + text); };
+    return filigree::load(path, neurons, layers, observer);
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("{} (--neurons and --layers choose)", error.what()));
   }

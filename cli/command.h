@@ -59,6 +59,7 @@ using Run = std::function<int(const Context&)>;
 Run add_bench(CLI::App& command);
 Run add_challenge(CLI::App& command);
 Run add_compile(CLI::App& command);
+Run add_convert(CLI::App& command);
 Run add_data(CLI::App& command);
 Run add_demo(CLI::App& command);
 Run add_eval(CLI::App& command);

@@ -188,7 +188,10 @@ Flow Flow::clipped(double least, double most) const {
   const bool below = std::isfinite(least), above = std::isfinite(most);
   if (std::isnan(least) || std::isnan(most) || most < least) fail("values from {} to {}", least, most);
   if (!below && !above) return *this;
-  // min(x, most) is most − max(most − x, 0).
+  // Values behind a relu are not below zero. Others: min(x, most) is most − max(most − x, 0).
+  if (!below && most > 0 && open_ == nullptr && plain() && !done_.empty() &&
+      done_.back()->activation.is(Activation::relu))
+    return clipped(0, most);
   if (!below) return scaled({-1}, {most}).activated(Activation::relu).scaled({-1}, {most});
   const ActivationFunction relu{Activation::relu, above ? rounded(most - least, "cap") : kNoCap};
   if (least == 0) return activated(relu);

@@ -59,12 +59,12 @@ class Flow {
   bool scales_inputs() const;
 
   Index inputs_ = 0;
-  InputScaling scaling_ = {};             // of the inputs
-  std::vector<LayerPointer> done_ = {};   // whose values are open_'s inputs
-  std::shared_ptr<const Weights> open_ = {};   // a product that has no activation yet; null: none
-  std::vector<double> bias_ = {};         // of open_
-  std::vector<Index> source_ = {};        // which value of open_, else of what is done, each value is
-  std::vector<double> scale_, shift_;     // and what is done to it then; empty: nothing
+  InputScaling scaling_ = {};                 // of the inputs
+  std::vector<LayerPointer> done_ = {};       // whose values are open_'s inputs
+  std::shared_ptr<const Weights> open_ = {};  // a product that has no activation yet; null: none
+  std::vector<double> bias_ = {};             // of open_
+  std::vector<Index> source_ = {};            // which value of open_, else of what is done, each value is
+  std::vector<double> scale_, shift_;         // and what is done to it then; empty: nothing
 };
 
 }  // namespace filigree::internal

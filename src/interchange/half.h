@@ -11,8 +11,8 @@ namespace filigree::internal {
 
 inline double half_value(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double magnitude = exponent == 31 ? (fraction == 0 ? std::numeric_limits<double>::infinity()
-                                                           : std::numeric_limits<double>::quiet_NaN())
+  const double magnitude = exponent == 31  ? (fraction == 0 ? std::numeric_limits<double>::infinity()
+                                                            : std::numeric_limits<double>::quiet_NaN())
                            : exponent == 0 ? std::ldexp(fraction, -24)
                                            : std::ldexp(fraction + 1024, exponent - 25);
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;

@@ -27,10 +27,11 @@ Imported read_text_layers(const std::filesystem::path& directory, const ImportOp
 // Writers.
 void write_onnx(Target target, const Network& network, const ExportOptions& options);
 void write_state_dict(Target target, const Network& network, const ExportOptions& options);
-void write_matrices(const std::filesystem::path& directory, const Network& network, const ExportOptions& options);
+void write_matrices(const std::filesystem::path& directory, const Network& network,
+                    const ExportOptions& options);
 
-// The same function as layers alone: a network that maps its inputs and outputs gets layers that do so. Throws
-// Error where there are exits or mixtures; `what`: what takes neither.
+// The same function as layers alone: a network that maps its inputs and outputs gets layers that do so.
+// Throws Error where there are exits or mixtures; `what`: what takes neither.
 std::vector<LayerPointer> plain_layers(const Network& network, const char* what);
 
 }  // namespace filigree::internal

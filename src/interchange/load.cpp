@@ -24,9 +24,10 @@ Index only_size(const fs::path& directory) {
   const std::vector<Index> sizes = challenge_sizes(directory);
   if (sizes.size() == 1) return sizes.front();
   if (sizes.empty())
-    fail("{}: neither a model.safetensors, layers of a challenge (neuronN/nN-l1.tsv), matrices (npz, mtx) nor "
-         "weights-l1-….tsv are in this directory",
-         directory.string());
+    fail(
+        "{}: neither a model.safetensors, layers of a challenge (neuronN/nN-l1.tsv), matrices (npz, mtx) nor "
+        "weights-l1-….tsv are in this directory",
+        directory.string());
   throw std::invalid_argument(fmt::format("{}: holds networks of {} neurons; choose one of them",
                                           directory.string(), fmt::join(sizes, ", ")));
 }
@@ -54,7 +55,8 @@ Imported from_directory(const fs::path& path, const ImportOptions& options) {
   if (fs::exists(path / "model.safetensors")) return import_network(path / "model.safetensors", options);
   if (!challenge_sizes(path).empty()) return challenge(path, 0, 0);
   if (is_text_layers(path)) return read_text_layers(path, options);
-  if (const std::vector<fs::path> files = matrix_files(path); !files.empty()) return read_matrices(files, options);
+  if (const std::vector<fs::path> files = matrix_files(path); !files.empty())
+    return read_matrices(files, options);
   return challenge(path, 0, 0);  // says what could be there
 }
 
@@ -74,7 +76,9 @@ ModelForm form_of(const fs::path& path, const ExportOptions& options) {
 
 }  // namespace
 
-Imported import_network(const fs::path& path, const ImportOptions& options) {
+namespace {
+
+Imported read_any(const fs::path& path, const ImportOptions& options) {
   if (fs::is_directory(path)) return from_directory(path, options);
   std::array<std::byte, 16> start{};
   Source source(path);
@@ -83,13 +87,16 @@ Imported import_network(const fs::path& path, const ImportOptions& options) {
   if (begins_with(seen, kArchive)) {
     const std::string name = path.filename().string();
     if (name.ends_with(".pt") || name.ends_with(".pth"))
-      fail("{}: files of torch.save are read in Python alone: filigree_nn.torch.load_state_dict", path.string());
-    if (name.ends_with(".keras")) fail("{}: files of Keras are read in Python: filigree_nn.from_keras", path.string());
+      fail("{}: files of torch.save are read in Python alone: filigree_nn.torch.load_state_dict",
+           path.string());
+    if (name.ends_with(".keras"))
+      fail("{}: files of Keras are read in Python: filigree_nn.from_keras", path.string());
     return read_matrices({path}, options);
   }
   if (begins_with(seen, kMarket)) return read_matrices({path}, options);
   if (begins_with(seen, kPickle))
-    fail("{}: files of torch.save are read in Python alone: filigree_nn.torch.load_state_dict", path.string());
+    fail("{}: files of torch.save are read in Python alone: filigree_nn.torch.load_state_dict",
+         path.string());
   if (seen.size() > 8 && seen[8] == std::byte{'{'}) return from_safetensors(path, options);
   if (looks_like_onnx(seen)) {
     Source whole(path);
@@ -97,6 +104,22 @@ Imported import_network(const fs::path& path, const ImportOptions& options) {
     return read_onnx(bytes.view(), path.string(), path.has_parent_path() ? path.parent_path() : ".", options);
   }
   return {read_model(path), ModelForm::filigree};  // says what is wrong
+}
+
+Imported with_scaled_inputs(Imported imported, double scale) {
+  Network::Parts parts = imported.network.parts();
+  if (!parts.facts.scaling.none())
+    fail("the network scales its inputs already: an input scale of {} has no place", scale);
+  parts.facts.scaling.scale = {static_cast<float>(scale)};
+  imported.network = Network(std::move(parts));
+  return imported;
+}
+
+}  // namespace
+
+Imported import_network(const fs::path& path, const ImportOptions& options) {
+  Imported imported = read_any(path, options);
+  return options.input_scale == 1 ? imported : with_scaled_inputs(std::move(imported), options.input_scale);
 }
 
 Network load(const fs::path& path, Index neurons, Index layers, const Observer& observer) {
@@ -180,7 +203,8 @@ std::vector<LayerPointer> plain_layers(const Network& network, const char* what)
   Layer last = choosing(network.outputs(), layers.back()->outputs(), out);
   for (std::size_t o = 0; o < ports.output_of.size(); ++o)
     if (ports.output_of[o] < 0) last.bias[o] = ports.output_constant[o];
-  layers.insert(layers.begin(), std::make_shared<const Layer>(choosing(layers.front()->inputs(), network.inputs(), in)));
+  layers.insert(layers.begin(),
+                std::make_shared<const Layer>(choosing(layers.front()->inputs(), network.inputs(), in)));
   layers.push_back(std::make_shared<const Layer>(std::move(last)));
   return layers;
 }

@@ -36,12 +36,15 @@ std::vector<double> numbers_of(const NpyArray& array, const std::string& name) {
 
 // Next to a matrix: its name with .bias.npy, _bias.npy or .bias.mtx.
 std::vector<double> bias_beside(const fs::path& file) {
-  const fs::path stem = file.parent_path() / without(file.filename().string(), {".gz", ".zst", ".npz", ".mtx"});
+  const fs::path stem =
+      file.parent_path() / without(file.filename().string(), {".gz", ".zst", ".npz", ".mtx"});
   for (const char* const ending : {".bias.npy", "_bias.npy"})
-    if (const auto found = find_file(stem.string() + ending)) return numbers_of(read_npy(Source(*found)), found->string());
+    if (const auto found = find_file(stem.string() + ending))
+      return numbers_of(read_npy(Source(*found)), found->string());
   if (const auto found = find_file(stem.string() + ".bias.mtx")) {
     const Weights column = read_matrix_market(Source(*found));
-    if (column.rows != 1 && column.cols != 1) fail("{}: biases of {} × {}", found->string(), column.rows, column.cols);
+    if (column.rows != 1 && column.cols != 1)
+      fail("{}: biases of {} × {}", found->string(), column.rows, column.cols);
     std::vector<double> bias(std::max(column.rows, column.cols), 0.0);
     for (Index r = 0; r < column.rows; ++r)
       for (Offset e = column.row_begin[r]; e < column.row_begin[r + std::size_t{1}]; ++e)
@@ -70,8 +73,8 @@ StoredLayer read_one(const fs::path& file) {
 }
 
 // Without zeros, one layer after the other.
-Imported imported(std::vector<StoredLayer> layers, ModelForm form, const std::string& name, const ImportOptions& options,
-                  std::vector<std::string> notes) {
+Imported imported(std::vector<StoredLayer> layers, ModelForm form, const std::string& name,
+                  const ImportOptions& options, std::vector<std::string> notes) {
   Offset stored = 0, zeros = 0;
   for (StoredLayer& layer : layers) {
     stored += std::ssize(layer.weights.column);
@@ -124,7 +127,8 @@ std::vector<fs::path> matrix_files(const fs::path& directory) {
     const bool matrix = name.ends_with(".npz") || name.ends_with(".mtx");
     if (matrix && !name.ends_with(".bias.mtx")) files.push_back(entry.path());
   }
-  std::ranges::sort(files, [](const fs::path& a, const fs::path& b) { return in_natural_order(a.string(), b.string()); });
+  std::ranges::sort(
+      files, [](const fs::path& a, const fs::path& b) { return in_natural_order(a.string(), b.string()); });
   return files;
 }
 
@@ -140,10 +144,12 @@ Imported read_matrices(const std::vector<fs::path>& files, const ImportOptions& 
   try {
     orient(layers, options, notes);
   } catch (const Error& error) {
-    if (error.setting() != nullptr && *error.setting() != 0) fail_for(error.setting(), "{}: {}", name, error.what());
+    if (error.setting() != nullptr && *error.setting() != 0)
+      fail_for(error.setting(), "{}: {}", name, error.what());
     fail("{}: {}", name, error.what());
   }
-  return imported(std::move(layers), market ? ModelForm::matrix_market : ModelForm::scipy, name, options, std::move(notes));
+  return imported(std::move(layers), market ? ModelForm::matrix_market : ModelForm::scipy, name, options,
+                  std::move(notes));
 }
 
 Imported read_text_layers(const fs::path& directory, const ImportOptions& options) {
@@ -164,11 +170,13 @@ Imported read_text_layers(const fs::path& directory, const ImportOptions& option
     layer.bias = read_numbers(Source(*biases));
     const auto outputs = static_cast<Index>(layer.bias.size());
     if (file.second && width == 0) fail("{}: how many inputs there are is not known", file.first.string());
-    layer.weights = file.second ? read_triples(Source(file.first), width, outputs)
-                                : dense_by_input(read_numbers(Source(file.first)), outputs, file.first.string());
+    layer.weights = file.second
+                        ? read_triples(Source(file.first), width, outputs)
+                        : dense_by_input(read_numbers(Source(file.first)), outputs, file.first.string());
     layer.weights = transposed(layer.weights);
     if (width != 0 && layer.weights.cols != width)
-      fail("{}: {} inputs, but the layer before has {} outputs", file.first.string(), layer.weights.cols, width);
+      fail("{}: {} inputs, but the layer before has {} outputs", file.first.string(), layer.weights.cols,
+           width);
     width = outputs;
     layers.push_back(std::move(layer));
   }

@@ -12,7 +12,8 @@ namespace filigree::internal {
 
 namespace {
 
-constexpr std::int64_t kMostFilled = std::int64_t{1} << 30;  // elements of a sparse tensor that becomes a full one
+constexpr std::int64_t kMostFilled = std::int64_t{1}
+                                     << 30;  // elements of a sparse tensor that becomes a full one
 
 OnnxTensor array(Dims dims, OnnxType type) {
   OnnxTensor tensor;
@@ -96,8 +97,10 @@ std::optional<Dims> axes(const OnnxNode& node, std::span<const OnnxTensor* const
 OnnxTensor squeezed(const OnnxTensor& tensor, const std::optional<Dims>& named) {
   Dims dims;
   for (std::size_t d = 0; d < tensor.dims.size(); ++d) {
-    const bool goes = named ? std::ranges::any_of(*named, [&](std::int64_t axis) { return axis_of(axis, tensor.dims.size()) == d; })
-                            : tensor.dims[d] == 1;
+    const bool goes =
+        named ? std::ranges::any_of(*named,
+                                    [&](std::int64_t axis) { return axis_of(axis, tensor.dims.size()) == d; })
+              : tensor.dims[d] == 1;
     if (!goes) dims.push_back(tensor.dims[d]);
   }
   return with_dims(tensor, std::move(dims));
@@ -187,7 +190,8 @@ std::int64_t product(std::span<const std::int64_t> dims) {
 
 std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   const std::int64_t from_start = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
-  if (from_start < 0 || from_start >= static_cast<std::int64_t>(rank)) fail("axis {} of {} dimensions", axis, rank);
+  if (from_start < 0 || from_start >= static_cast<std::int64_t>(rank))
+    fail("axis {} of {} dimensions", axis, rank);
   return from_start;
 }
 
@@ -203,11 +207,13 @@ Dims whole_numbers(const OnnxTensor& tensor) {
 OnnxTensor dense(const OnnxTensor& tensor) {
   if (!tensor.indices) return tensor;
   const std::int64_t elements = tensor.elements();
-  if (elements > kMostFilled) fail("sparse tensor {} has {} elements, too many to fill in", in_quotes(tensor.name), elements);
+  if (elements > kMostFilled)
+    fail("sparse tensor {} has {} elements, too many to fill in", in_quotes(tensor.name), elements);
   OnnxTensor result = array(tensor.dims, tensor.type);
   result.name = tensor.name;
   result.values.assign(elements, 0.0);
-  for (std::size_t i = 0; i < tensor.values.size(); ++i) result.values[(*tensor.indices)[i]] = tensor.values[i];
+  for (std::size_t i = 0; i < tensor.values.size(); ++i)
+    result.values[(*tensor.indices)[i]] = tensor.values[i];
   return result;
 }
 
@@ -292,7 +298,8 @@ std::optional<OnnxTensor> constant_result(const OnnxNode& node, std::span<const 
   if (type == "Squeeze") return squeezed(x, axes(node, inputs));
   if (type == "Unsqueeze") return unsqueezed(x, axes(node, inputs).value_or(Dims{0}));
   if (type == "Concat") return joined_in_a_row(inputs);
-  if (type == "DequantizeLinear" && inputs.size() > 1 && inputs[1] != nullptr) return dequantized(node, inputs);
+  if (type == "DequantizeLinear" && inputs.size() > 1 && inputs[1] != nullptr)
+    return dequantized(node, inputs);
   return std::nullopt;
 }
 
@@ -312,7 +319,9 @@ Weights weights_of(const OnnxTensor& matrix, bool keep_zeros, Offset& zeros) {
       weights.value.push_back(value);
     };
     if (matrix.indices) {
-      for (; next < matrix.values.size() && (*matrix.indices)[next] < static_cast<std::int64_t>((r + 1) * width); ++next)
+      for (; next < matrix.values.size() &&
+             (*matrix.indices)[next] < static_cast<std::int64_t>((r + 1) * width);
+           ++next)
         take((*matrix.indices)[next] - r * width, matrix.values[next]);
     } else {
       for (std::size_t c = 0; c < width; ++c) take(c, matrix.values[r * width + c]);

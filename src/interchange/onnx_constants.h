@@ -17,8 +17,8 @@ using Dims = std::vector<std::int64_t>;
 // The number of rows, where a shape is computed from the rows themselves: no number.
 inline constexpr double kRowCount = std::numeric_limits<double>::quiet_NaN();
 
-// What nodes do to constants alone: null where this operator is none of them, or not of these inputs. Inputs that
-// are left out are null.
+// What nodes do to constants alone: null where this operator is none of them, or not of these inputs. Inputs
+// that are left out are null.
 std::optional<OnnxTensor> constant_result(const OnnxNode& node, std::span<const OnnxTensor* const> inputs,
                                           std::int64_t opset);
 

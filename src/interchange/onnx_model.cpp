@@ -55,10 +55,10 @@ std::size_t element_bytes(OnnxType type) {
 }
 
 OnnxType type_called(std::int32_t number, const std::string& tensor) {
-  constexpr std::array kKnown = {
-      OnnxType::float32, OnnxType::uint8,   OnnxType::int8,    OnnxType::uint16,  OnnxType::int16,
-      OnnxType::int32,   OnnxType::int64,   OnnxType::string,  OnnxType::boolean, OnnxType::float16,
-      OnnxType::float64, OnnxType::uint32,  OnnxType::uint64,  OnnxType::bfloat16};
+  constexpr std::array kKnown = {OnnxType::float32, OnnxType::uint8,   OnnxType::int8,    OnnxType::uint16,
+                                 OnnxType::int16,   OnnxType::int32,   OnnxType::int64,   OnnxType::string,
+                                 OnnxType::boolean, OnnxType::float16, OnnxType::float64, OnnxType::uint32,
+                                 OnnxType::uint64,  OnnxType::bfloat16};
   const auto* const found =
       std::ranges::find(kKnown, number, [](OnnxType type) { return static_cast<std::int32_t>(type); });
   if (found == kKnown.end())
@@ -113,8 +113,8 @@ using Elsewhere = std::map<std::string, std::string>;
 // What stands in the fields for one type or another.
 struct TensorFields {
   std::int32_t type = 0;
-  std::vector<double> numbers;        // of the typed fields
-  std::vector<std::int32_t> codes;    // int32_data, which holds bits of 16-bit floats as well
+  std::vector<double> numbers;      // of the typed fields
+  std::vector<std::int32_t> codes;  // int32_data, which holds bits of 16-bit floats as well
   std::vector<std::string> texts;
   std::optional<protozero::data_view> raw;
   Elsewhere elsewhere;
@@ -153,7 +153,8 @@ class Outside {
  public:
   Outside(const std::filesystem::path& directory) : directory_(directory) {}
 
-  std::vector<std::byte> bytes(const OnnxTensor& tensor, const Elsewhere& elsewhere, std::size_t wanted) const {
+  std::vector<std::byte> bytes(const OnnxTensor& tensor, const Elsewhere& elsewhere,
+                               std::size_t wanted) const {
     const auto found = elsewhere.find("location");
     if (found == elsewhere.end() || directory_.empty())
       fail("tensor {} lies in another file, {}", in_quotes(tensor.name),
@@ -161,7 +162,8 @@ class Outside {
     const std::filesystem::path location(found->second);
     const std::filesystem::path root = std::filesystem::weakly_canonical(directory_);
     const std::filesystem::path file = std::filesystem::weakly_canonical(root / location);
-    if (location.is_absolute() || std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first != root.end())
+    if (location.is_absolute() ||
+        std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first != root.end())
       fail("tensor {} lies in {}, which is outside the model's directory", in_quotes(tensor.name),
            in_quotes(found->second));
     const std::uint64_t offset = number(elsewhere, "offset", 0, tensor);
@@ -202,7 +204,8 @@ void set_values(OnnxTensor& tensor, TensorFields& fields, const Outside& outside
   const std::string quoted = in_quotes(tensor.name);
   if (tensor.type == OnnxType::string) {
     tensor.texts = std::move(fields.texts);
-    if (std::ssize(tensor.texts) != count) fail("tensor {}: {} texts for {} elements", quoted, tensor.texts.size(), count);
+    if (std::ssize(tensor.texts) != count)
+      fail("tensor {}: {} texts for {} elements", quoted, tensor.texts.size(), count);
     return;
   }
   const std::size_t width = element_bytes(tensor.type);
@@ -314,8 +317,10 @@ OnnxTensor read_sparse_tensor(Reader reader, const Outside& outside) {
         fail("sparse tensor {}: index {} of a dimension of {}", quoted, index, tensor.dims[d]);
       place = rank > 1 ? place * static_cast<double>(tensor.dims[d]) + index : index;
     }
-    if (!(place >= 0 && place < static_cast<double>(elements)) || (i > 0 && place <= static_cast<double>(places[i - 1])))
-      fail("sparse tensor {}: index {} after {}, of {} elements", quoted, place, i == 0 ? 0 : places[i - 1], elements);
+    if (!(place >= 0 && place < static_cast<double>(elements)) ||
+        (i > 0 && place <= static_cast<double>(places[i - 1])))
+      fail("sparse tensor {}: index {} after {}, of {} elements", quoted, place, i == 0 ? 0 : places[i - 1],
+           elements);
     places[i] = static_cast<std::int64_t>(place);
   }
   return tensor;
@@ -497,6 +502,8 @@ OnnxModel read_model_message(Reader reader, const std::string& name, const Outsi
     }
   }
   if (!graph) fail("an ONNX model without a graph");
+  if (model.opset < 1)
+    fail("an ONNX model that does not say which operator set it uses: was the file cut off?");
   return model;
 }
 
@@ -543,7 +550,8 @@ OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& name,
 bool looks_like_onnx(std::span<const std::byte> bytes) try {
   // Its version, which is a small number, comes first; then fields of a model.
   Reader reader(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!reader.next() || reader.tag() != 1 || reader.wire_type() != protozero::pbf_wire_type::varint) return false;
+  if (!reader.next() || reader.tag() != 1 || reader.wire_type() != protozero::pbf_wire_type::varint)
+    return false;
   if (const std::int64_t version = reader.get_int64(); version < 1 || version > 1000) return false;
   if (bytes.size() < 3) return false;
   const auto next = std::to_integer<unsigned>(bytes[2]);

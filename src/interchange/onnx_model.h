@@ -32,8 +32,8 @@ enum class OnnxType : std::int32_t {
   bfloat16 = 16,
 };
 
-// Numbers as doubles (integers beyond 2⁵³ are rounded), or texts. A sparse one has its indices, counted through
-// all dimensions, ascending, and as many values.
+// Numbers as doubles (integers beyond 2⁵³ are rounded), or texts. A sparse one has its indices, counted
+// through all dimensions, ascending, and as many values.
 struct OnnxTensor {
   std::string name;
   OnnxType type = OnnxType::float32;
@@ -47,9 +47,9 @@ struct OnnxTensor {
 
 struct OnnxAttribute {
   std::string name;
-  double number = 0;         // FLOAT
-  std::int64_t whole = 0;    // INT
-  std::string text;          // STRING
+  double number = 0;       // FLOAT
+  std::int64_t whole = 0;  // INT
+  std::string text;        // STRING
   std::vector<double> numbers;
   std::vector<std::int64_t> wholes;
   std::vector<std::string> texts;
@@ -83,8 +83,8 @@ struct OnnxModel {
   std::vector<OnnxPort> inputs, outputs;
 };
 
-// Reads the bytes of a file. Tensors that lie in files of their own are read from below `directory`, which they
-// may not leave. Throws Error that begins with `name`.
+// Reads the bytes of a file. Tensors that lie in files of their own are read from below `directory`, which
+// they may not leave. Throws Error that begins with `name`.
 OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& name,
                      const std::filesystem::path& directory);
 

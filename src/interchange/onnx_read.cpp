@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the nodes of an ONNX graph do to rows, as layers: products, scalings and activations go into a Flow, shapes
-// are followed, and what comes after the outputs' sums (softmax, the choice of a class) becomes what the network
-// says of its outputs.
+// What the nodes of an ONNX graph do to rows, as layers: products, scalings and activations go into a Flow,
+// shapes are followed, and what comes after the outputs' sums (softmax, the choice of a class) becomes what
+// the network says of its outputs.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -41,7 +41,7 @@ struct Value {
   Kind kind = Kind::failed;
   std::shared_ptr<const OnnxTensor> constant = {};
   std::shared_ptr<const Flow> flow = {};
-  Dims dims = {};          // of a flow: kRows once, or never where there is a single row
+  Dims dims = {};           // of a flow: kRows once, or never where there is a single row
   bool single_row = false;  // the file speaks of one row
   std::optional<Quantization> steps = {};
   int unit = 0;  // of which unknown scale the flow is a multiple; 0: of none
@@ -154,7 +154,9 @@ class GraphReader {
   }
 
   static std::string described(const OnnxNode& node) {
-    const std::string name = !node.name.empty() ? node.name : node.outputs.empty() ? "" : node.outputs.front();
+    const std::string name = !node.name.empty()     ? node.name
+                             : node.outputs.empty() ? ""
+                                                    : node.outputs.front();
     return fmt::format("node {} ({})", in_quotes(name), node.type);
   }
 
@@ -198,7 +200,8 @@ class GraphReader {
       inputs.push_back(value);
       constants.push_back(value == nullptr ? nullptr : value->constant.get());
     }
-    if (!node.domain.empty() && node.domain != "ai.onnx" && node.domain != "ai.onnx.ml" && node.domain != "com.microsoft")
+    if (!node.domain.empty() && node.domain != "ai.onnx" && node.domain != "ai.onnx.ml" &&
+        node.domain != "com.microsoft")
       return unsupported(node);
     if (all_constant)
       if (std::optional<OnnxTensor> result = constant_result(node, constants, model_.opset))
@@ -247,7 +250,8 @@ class GraphReader {
   }
   static double single(const OnnxTensor& tensor, const char* what) {
     const OnnxTensor full = dense(tensor);
-    if (full.values.empty() || std::ranges::any_of(full.values, [&](double v) { return v != full.values[0]; }))
+    if (full.values.empty() ||
+        std::ranges::any_of(full.values, [&](double v) { return v != full.values[0]; }))
       fail("its {} is not one number for all values", what);
     return full.values[0];
   }
@@ -300,7 +304,8 @@ class GraphReader {
   Value gemm(const OnnxNode& node, Inputs inputs) {
     if (inputs.size() < 2 || inputs[1] == nullptr) fail("it has one input");
     Value y = product_of(*inputs[0], *inputs[1], node.whole("transA", 0) != 0, node.whole("transB", 0) != 0);
-    if (const double alpha = node.number("alpha", 1); alpha != 1) y = flow_value(y.flow->scaled({alpha}, {}), y.dims, y);
+    if (const double alpha = node.number("alpha", 1); alpha != 1)
+      y = flow_value(y.flow->scaled({alpha}, {}), y.dims, y);
     if (inputs.size() < 3 || inputs[2] == nullptr) return y;
     OnnxTensor bias = dense(needs_constant(inputs, 2, "third input"));
     for (double& value : bias.values) value *= node.number("beta", 1);
@@ -310,7 +315,7 @@ class GraphReader {
   // ---- one number for each value
 
   struct Pairs {
-    std::vector<Index> from;      // which value of the flow each is
+    std::vector<Index> from;       // which value of the flow each is
     std::vector<double> constant;  // with which number it meets
     Dims dims;
     bool same = true;  // `from` is every value in order
@@ -459,7 +464,8 @@ class GraphReader {
     const auto done = [&](Flow flow) { return flow_value(std::move(flow), x.dims, x); };
     const std::string& type = node.type;
     const auto limit = [&](std::size_t i, const char* attribute, double otherwise) {
-      if (i < inputs.size() && inputs[i] != nullptr) return single(needs_constant(inputs, i, "limit"), "limit");
+      if (i < inputs.size() && inputs[i] != nullptr)
+        return single(needs_constant(inputs, i, "limit"), "limit");
       return node.number(attribute, otherwise);
     };
     if (type == "Relu") return done(x.flow->activated(Activation::relu));
@@ -467,10 +473,11 @@ class GraphReader {
     if (type == "Tanh") return done(x.flow->activated(Activation::tanh));
     if (type == "Softplus") return done(x.flow->activated(Activation::softplus));
     if (type == "LeakyRelu")
-      return done(x.flow->activated(ActivationFunction::leaky(static_cast<float>(node.number("alpha", 0.01F)))));
+      return done(
+          x.flow->activated(ActivationFunction::leaky(static_cast<float>(node.number("alpha", 0.01F)))));
     if (type == "PRelu")
-      return done(x.flow->activated(
-          ActivationFunction::leaky(static_cast<float>(single(needs_constant(inputs, 1, "slope"), "slope")))));
+      return done(x.flow->activated(ActivationFunction::leaky(
+          static_cast<float>(single(needs_constant(inputs, 1, "slope"), "slope")))));
     if (type == "HardSigmoid")
       return done(x.flow->scaled({node.number("alpha", 0.2F)}, {node.number("beta", 0.5F)}).clipped(0, 1));
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -489,7 +496,8 @@ class GraphReader {
   // ---- shapes
 
   static Value turned(const Value& x, const Dims& order) {
-    if (order.size() != x.dims.size()) fail("{} axes in another order, but there are {}", order.size(), x.dims.size());
+    if (order.size() != x.dims.size())
+      fail("{} axes in another order, but there are {}", order.size(), x.dims.size());
     Dims dims;
     std::vector<std::int64_t> step(x.dims.size(), 0), from;
     std::int64_t next = 1;
@@ -522,7 +530,8 @@ class GraphReader {
   // Values stay in their order, and rows apart: the dimension of the rows has only ones before it.
   static Value reshaped(const Value& x, Dims target, bool zero_is_zero = false) {
     for (std::size_t d = 0; d < target.size(); ++d)
-      if (target[d] == 0 && !zero_is_zero) target[d] = d < x.dims.size() && x.dims[d] != kRows ? x.dims[d] : 0;
+      if (target[d] == 0 && !zero_is_zero)
+        target[d] = d < x.dims.size() && x.dims[d] != kRows ? x.dims[d] : 0;
     const std::size_t rows = std::ranges::find(x.dims, kRows) - x.dims.begin();
     const bool apart = rows == x.dims.size() || product(std::span(x.dims).first(rows)) == 1;
     const std::int64_t width = width_of(x.dims);
@@ -534,7 +543,8 @@ class GraphReader {
       std::int64_t known = 1;
       const auto open = std::ranges::find(rest, -1);
       for (const std::int64_t dim : rest) known *= dim == -1 ? 1 : dim;
-      if (open != rest.end() && target[p] != -1 && known > 0 && width % known == 0) *open = width / known, known = width;
+      if (open != rest.end() && target[p] != -1 && known > 0 && width % known == 0)
+        *open = width / known, known = width;
       if (known != width || std::ranges::any_of(rest, [](std::int64_t d) { return d < 1; })) continue;
       Dims dims(target.begin(), target.begin() + static_cast<std::ptrdiff_t>(p));
       dims.push_back(kRows);
@@ -559,14 +569,18 @@ class GraphReader {
     }
     if (type == "Reshape") {
       const OnnxAttribute* const shape = inputs.size() < 2 ? node.find("shape") : nullptr;
-      return reshaped(x, shape != nullptr ? shape->wholes : whole_numbers(needs_constant(inputs, 1, "shape")));
+      return reshaped(x,
+                      shape != nullptr ? shape->wholes : whole_numbers(needs_constant(inputs, 1, "shape")));
     }
     if (type == "Flatten") {
       const std::int64_t axis = node.whole("axis", 1);
-      const std::size_t at = axis == static_cast<std::int64_t>(x.dims.size()) ? x.dims.size() : axis_of(axis, x.dims.size());
+      const std::size_t at =
+          axis == static_cast<std::int64_t>(x.dims.size()) ? x.dims.size() : axis_of(axis, x.dims.size());
       const auto first = std::span(x.dims).first(at), rest = std::span(x.dims).subspan(at);
-      const bool rows_first = std::ranges::find(first, kRows) != first.end() && width_of({first.begin(), first.end()}) == 1;
-      if (!rows_first && !(x.single_row && at == 0)) fail("values of shape {} are flattened at dimension {}", text_of(x.dims), at);
+      const bool rows_first =
+          std::ranges::find(first, kRows) != first.end() && width_of({first.begin(), first.end()}) == 1;
+      if (!rows_first && !(x.single_row && at == 0))
+        fail("values of shape {} are flattened at dimension {}", text_of(x.dims), at);
       return flow_value(*x.flow, {kRows, width_of({rest.begin(), rest.end()})}, x);
     }
     std::optional<Dims> axes;
@@ -582,9 +596,11 @@ class GraphReader {
         if (dim == 0) dim = *next++;
     } else {
       for (std::size_t d = 0; d < x.dims.size(); ++d) {
-        const bool goes = axes ? std::ranges::any_of(*axes, [&](std::int64_t a) { return axis_of(a, x.dims.size()) == d; })
-                               : x.dims[d] == 1;
-        if (goes && x.dims[d] != 1 && !(x.dims[d] == kRows && x.single_row)) fail("dimension {} of {} goes", d, text_of(x.dims));
+        const bool goes =
+            axes ? std::ranges::any_of(*axes, [&](std::int64_t a) { return axis_of(a, x.dims.size()) == d; })
+                 : x.dims[d] == 1;
+        if (goes && x.dims[d] != 1 && !(x.dims[d] == kRows && x.single_row))
+          fail("dimension {} of {} goes", d, text_of(x.dims));
         if (!goes) dims.push_back(x.dims[d]);
       }
     }
@@ -598,7 +614,8 @@ class GraphReader {
     const Value& x = needs_flow(*inputs[0]);
     OnnxTensor tensor;
     tensor.type = OnnxType::int64;
-    for (const std::int64_t dim : x.dims) tensor.values.push_back(dim == kRows ? kRowCount : static_cast<double>(dim));
+    for (const std::int64_t dim : x.dims)
+      tensor.values.push_back(dim == kRows ? kRowCount : static_cast<double>(dim));
     tensor.dims = {std::ssize(tensor.values)};
     return constant_value(std::move(tensor));
   }
@@ -617,7 +634,8 @@ class GraphReader {
   void say_in_floats() {
     if (std::exchange(said_floats_, true)) return;
     notes_.emplace_back(
-        "integers are computed as the numbers they stand for, in 32-bit floats: nothing is rounded to integers between layers");
+        "integers are computed as the numbers they stand for, in 32-bit floats: nothing is rounded to "
+        "integers between layers");
   }
 
   // What is left when integers become numbers again: values beyond the range that integers have.
@@ -628,23 +646,26 @@ class GraphReader {
     const double least = with_sign ? -values / 2 : 0, most = least + values - 1;
     const bool of_inputs = x.flow.get() == inputs_flow_.get();
     if (of_inputs)
-      notes_.emplace_back(fmt::format("inputs outside {:.6g} to {:.6g} are not cut off", (least - steps.zero) * steps.scale,
-                                      (most - steps.zero) * steps.scale));
+      notes_.emplace_back(fmt::format("inputs outside {:.6g} to {:.6g} are not cut off",
+                                      (least - steps.zero) * steps.scale, (most - steps.zero) * steps.scale));
     Value y = x;
     if (!of_inputs)
-      y = flow_value(x.flow->clipped((least - steps.zero) * steps.scale, (most - steps.zero) * steps.scale), x.dims, x);
+      y = flow_value(x.flow->clipped((least - steps.zero) * steps.scale, (most - steps.zero) * steps.scale),
+                     x.dims, x);
     y.steps = steps;
     return y;
   }
 
   static OnnxType type_of(Inputs inputs, std::size_t zero) {
-    return zero < inputs.size() && inputs[zero] != nullptr && inputs[zero]->constant ? inputs[zero]->constant->type
-                                                                                    : OnnxType::uint8;
+    return zero < inputs.size() && inputs[zero] != nullptr && inputs[zero]->constant
+               ? inputs[zero]->constant->type
+               : OnnxType::uint8;
   }
 
   Value quantize(const OnnxNode&, Inputs inputs) {
     const Value& x = needs_flow(*inputs[0]);
-    if (!inputs_flow_ && x.dims == values_.at(input_->name).dims) inputs_flow_ = values_.at(input_->name).flow;
+    if (!inputs_flow_ && x.dims == values_.at(input_->name).dims)
+      inputs_flow_ = values_.at(input_->name).flow;
     return quantized(x, steps_of(inputs, 1, 2), type_of(inputs, 2));
   }
 
@@ -653,7 +674,9 @@ class GraphReader {
     const Quantization steps = steps_of(inputs, 1, 2);
     if (!x.steps) fail("numbers that are no integers are taken for some");
     if (!(*x.steps == steps))  // integers are the same, what they stand for is not
-      x = flow_value(x.flow->scaled({steps.scale / x.steps->scale}, {(x.steps->zero - steps.zero) * steps.scale}), x.dims, x);
+      x = flow_value(
+          x.flow->scaled({steps.scale / x.steps->scale}, {(x.steps->zero - steps.zero) * steps.scale}),
+          x.dims, x);
     x.steps.reset();
     return x;
   }
@@ -668,15 +691,18 @@ class GraphReader {
     node.attributes.push_back(axis);
     OnnxTensor one;
     one.values = {1};
-    const OnnxTensor* const parts[] = {
-        &needs_constant(inputs, matrix, "matrix"), scale == 0 ? &one : &needs_constant(inputs, scale, "scale"),
-        zero < inputs.size() && inputs[zero] != nullptr ? &needs_constant(inputs, zero, "zero point") : nullptr};
+    const OnnxTensor* const parts[] = {&needs_constant(inputs, matrix, "matrix"),
+                                       scale == 0 ? &one : &needs_constant(inputs, scale, "scale"),
+                                       zero < inputs.size() && inputs[zero] != nullptr
+                                           ? &needs_constant(inputs, zero, "zero point")
+                                           : nullptr};
     return *constant_result(node, parts, model_.opset);
   }
 
   Value qlinear_product(const OnnxNode& node, Inputs inputs) {
     Value x = needs_flow(*inputs[0]);
-    if (!x.steps || !(*x.steps == steps_of(inputs, 1, 2))) fail("its input is not made of integers of that scale");
+    if (!x.steps || !(*x.steps == steps_of(inputs, 1, 2)))
+      fail("its input is not made of integers of that scale");
     x.steps.reset();
     const bool with_bias = node.type == "QGemm";
     OnnxTensor weights = dequantized_constant(inputs, 3, 4, 5);
@@ -723,7 +749,8 @@ class GraphReader {
   Value softmax(const OnnxNode& node, Inputs inputs) {
     Value x = needs_flow(*inputs[0]);
     const bool whole_rows = model_.opset < 13;  // from an axis on, by default the second
-    const std::size_t axis = axis_of(node.whole("axis", whole_rows ? 1 : -1), std::max<std::size_t>(1, x.dims.size()));
+    const std::size_t axis =
+        axis_of(node.whole("axis", whole_rows ? 1 : -1), std::max<std::size_t>(1, x.dims.size()));
     const std::int64_t over = whole_rows ? product(std::span(x.dims).subspan(axis)) : x.dims.at(axis);
     if (over != x.flow->width()) fail("it goes over {} of {} values", over, x.flow->width());
     x.kind = Value::Kind::probabilities;
@@ -760,7 +787,8 @@ class GraphReader {
     const Value& x = needs_flow(*inputs[0]);
     const OnnxTensor indices = dense(needs_constant(inputs, 1, "list of indices"));
     const std::size_t axis = axis_of(node.type == "Gather" ? node.whole("axis", 0) : -1, x.dims.size());
-    if (width_of(x.dims) != x.dims[axis] || indices.dims.size() > 1) fail("values are gathered along axis {}", axis);
+    if (width_of(x.dims) != x.dims[axis] || indices.dims.size() > 1)
+      fail("values are gathered along axis {}", axis);
     std::vector<Index> from;
     for (const double index : indices.values) {
       const double at = index < 0 ? index + static_cast<double>(x.dims[axis]) : index;
@@ -788,7 +816,9 @@ class GraphReader {
   using Operator = std::function<Value(GraphReader&, const OnnxNode&, Inputs)>;
   static const std::map<std::string_view, Operator>& operators() {
     const auto of = [](Value (GraphReader::*method)(const OnnxNode&, Inputs)) -> Operator {
-      return [method](GraphReader& reader, const OnnxNode& node, Inputs inputs) { return (reader.*method)(node, inputs); };
+      return [method](GraphReader& reader, const OnnxNode& node, Inputs inputs) {
+        return (reader.*method)(node, inputs);
+      };
     };
     const auto plain = [](Value (*function)(const OnnxNode&, Inputs)) -> Operator {
       return [function](GraphReader&, const OnnxNode& node, Inputs inputs) { return function(node, inputs); };
@@ -892,17 +922,20 @@ class GraphReader {
     std::vector<LayerPointer> layers = all_layers(network);
     const bool sigmoid = layers.back()->activation.is(Activation::sigmoid);
     if (value.loss == Loss::cross_entropy && !options_.loss)
-      notes_.emplace_back("the softmax at the end is left to predictions: the network's own outputs are what goes into it");
+      notes_.emplace_back(
+          "the softmax at the end is left to predictions: the network's own outputs are what goes into it");
     if (!facts.loss && sigmoid) facts.loss = Loss::binary_cross_entropy;
     if (facts.loss == Loss::binary_cross_entropy && sigmoid) {
       auto last = std::make_shared<Layer>(*layers.back());
       last->activation = Activation::identity;
       layers.back() = std::move(last);
-      notes_.emplace_back("the sigmoid at the end is left to predictions: the network's own outputs are what goes into it");
+      notes_.emplace_back(
+          "the sigmoid at the end is left to predictions: the network's own outputs are what goes into it");
     }
     if (!facts.loss && network.outputs() == 1) facts.loss = Loss::squared;
     const std::size_t outputs = network.outputs();
-    const bool two = facts.loss == Loss::binary_cross_entropy && outputs == 1 && facts.output_names.size() == 2;
+    const bool two =
+        facts.loss == Loss::binary_cross_entropy && outputs == 1 && facts.output_names.size() == 2;
     if (!two && facts.output_names.size() != outputs) facts.output_names.clear();
     const InputScaling scaling = network.facts().scaling;
     Network::Parts parts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks as ONNX: raw inputs in, what predictions say out. Scaling, activations and the softmax or sigmoid at the
-// end are nodes, names are metadata.
+// Networks as ONNX: raw inputs in, what predictions say out. Scaling, activations and the softmax or sigmoid
+// at the end are nodes, names are metadata.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -24,7 +24,8 @@ std::string_view bytes_of(std::span<const float> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-std::string tensor(const std::string& name, const std::vector<std::int64_t>& dims, OnnxType type, std::string_view raw) {
+std::string tensor(const std::string& name, const std::vector<std::int64_t>& dims, OnnxType type,
+                   std::string_view raw) {
   std::string text;
   Writer writer(text);
   for (const std::int64_t dim : dims) writer.add_int64(1, dim);
@@ -76,7 +77,8 @@ class GraphWriter {
     value_ = result;
   }
 
-  std::string constant(const std::string& name, std::span<const float> values, std::vector<std::int64_t> dims) {
+  std::string constant(const std::string& name, std::span<const float> values,
+                       std::vector<std::int64_t> dims) {
     constants_.push_back(floats(name, values, std::move(dims)));
     return name;
   }
@@ -98,8 +100,9 @@ class GraphWriter {
     std::string text;
     Writer writer(text);
     writer.add_message(1, floats(name, matrix.value, {count}));
-    writer.add_message(2, tensor(name + "_indices", {count}, OnnxType::int64,
-                                 {reinterpret_cast<const char*>(indices.data()), indices.size() * sizeof(std::int64_t)}));
+    writer.add_message(
+        2, tensor(name + "_indices", {count}, OnnxType::int64,
+                  {reinterpret_cast<const char*>(indices.data()), indices.size() * sizeof(std::int64_t)}));
     for (const std::int64_t dim : {rows, cols}) writer.add_int64(3, dim);
     sparse_.push_back(std::move(text));
     return name;
@@ -146,8 +149,10 @@ void add_scaling(const InputScaling& scaling, GraphWriter& graph) {
   const auto dims = [](const std::vector<float>& values) {
     return values.size() == 1 ? std::vector<std::int64_t>() : std::vector<std::int64_t>{std::ssize(values)};
   };
-  if (!scaling.mean.empty()) graph.node("Sub", {graph.constant("input.mean", scaling.mean, dims(scaling.mean))}, "centred");
-  if (!scaling.scale.empty()) graph.node("Mul", {graph.constant("input.scale", scaling.scale, dims(scaling.scale))}, "scaled");
+  if (!scaling.mean.empty())
+    graph.node("Sub", {graph.constant("input.mean", scaling.mean, dims(scaling.mean))}, "centred");
+  if (!scaling.scale.empty())
+    graph.node("Mul", {graph.constant("input.scale", scaling.scale, dims(scaling.scale))}, "scaled");
 }
 
 void add_activation(const ActivationFunction& activation, const std::string& layer, GraphWriter& graph) {
@@ -191,7 +196,8 @@ void add_link(const Network& network, GraphWriter& graph) {
 
 void write_onnx(Target target, const Network& network, const ExportOptions& options) {
   if (options.opset < kOldest || options.opset > kNewest)
-    fail_for("opset", "operator set {}, but those from {} to {} are written", options.opset, kOldest, kNewest);
+    fail_for("opset", "operator set {}, but those from {} to {} are written", options.opset, kOldest,
+             kNewest);
   const std::vector<LayerPointer> layers = plain_layers(network, "ONNX");
   GraphWriter graph(options);
   add_scaling(network.facts().scaling, graph);

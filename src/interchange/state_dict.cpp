@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// State dicts of PyTorch as safetensors: 0.weight, fc1.bias, layers.3.running_mean …; also as compressed-tensors
-// writes sparse ones, by a bit for each weight.
+// State dicts of PyTorch as safetensors: 0.weight, fc1.bias, layers.3.running_mean …; also as
+// compressed-tensors writes sparse ones, by a bit for each weight.
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -71,9 +71,18 @@ std::vector<double> numbers_of(const Tensor& tensor) {
 // The tensors of one module: {"weight": …, "bias": …}.
 using Module = std::map<std::string, const Tensor*>;
 
-constexpr const char* kParts[] = {"weight.compressed", "weight.bitmask", "weight.shape", "weight.row_offsets",
-                                  "weight_scale", "weight_zero_point", "num_batches_tracked", "running_mean",
-                                  "running_var", "weight", "kernel", "bias"};
+constexpr const char* kParts[] = {"weight.compressed",
+                                  "weight.bitmask",
+                                  "weight.shape",
+                                  "weight.row_offsets",
+                                  "weight_scale",
+                                  "weight_zero_point",
+                                  "num_batches_tracked",
+                                  "running_mean",
+                                  "running_var",
+                                  "weight",
+                                  "kernel",
+                                  "bias"};
 
 class StateDict {
  public:
@@ -89,7 +98,8 @@ class StateDict {
     notes_.push_back(activations_note(options_));
     NetworkFacts facts;
     facts.loss = options_.loss;
-    return {flow.network(file_.name(), std::move(facts)), ModelForm::state_dict, stored_, zeros_, std::move(notes_)};
+    return {flow.network(file_.name(), std::move(facts)), ModelForm::state_dict, stored_, zeros_,
+            std::move(notes_)};
   }
 
  private:
@@ -103,9 +113,10 @@ class StateDict {
       modules_[name.substr(0, name.size() - std::strlen(part) - 1)][part] = &tensor;
       return;
     }
-    fail("{}: tensor {} belongs to no linear layer and no batch normalisation, which end in .weight, .bias, "
-         ".running_mean or .running_var",
-         file_.name(), in_quotes(name));
+    fail(
+        "{}: tensor {} belongs to no linear layer and no batch normalisation, which end in .weight, .bias, "
+        ".running_mean or .running_var",
+        file_.name(), in_quotes(name));
   }
 
   [[noreturn]] void wrong(const std::string& module, const std::string& what) const {
@@ -116,14 +127,15 @@ class StateDict {
     const auto found = file_.metadata().find("activation");
     if (found == file_.metadata().end()) return;
     const auto known = std::ranges::find(kActivationNames, found->second);
-    if (known == kActivationNames.end()) fail("{}: metadata activation is {}", file_.name(), in_quotes(found->second));
+    if (known == kActivationNames.end())
+      fail("{}: metadata activation is {}", file_.name(), in_quotes(found->second));
     options_.hidden.kind = static_cast<Activation>(known - kActivationNames.begin());
   }
 
   static bool is_normalization(const Module& module) { return module.contains("running_mean"); }
 
-  // Linear layers and normalisations, one after the other. A normalisation directly behind a linear layer, by its
-  // number, comes before the activation; one further behind comes after it.
+  // Linear layers and normalisations, one after the other. A normalisation directly behind a linear layer, by
+  // its number, comes before the activation; one further behind comes after it.
   Flow in_order(const std::vector<std::string>& names) {
     std::optional<Flow> flow;
     std::size_t linear = 0, seen = 0;
@@ -134,7 +146,8 @@ class StateDict {
       const Module& module = modules_.at(name);
       try {
         if (is_normalization(module)) {
-          const Index width = module.at("running_mean")->bytes.size() / element_size(module.at("running_mean")->dtype);
+          const Index width =
+              module.at("running_mean")->bytes.size() / element_size(module.at("running_mean")->dtype);
           if (!flow) flow.emplace(width);
           if (open && number_of(name) && number_of(last) && *number_of(name) > *number_of(last) + 1) {
             flow = flow->activated(seen < linear ? options_.hidden : options_.last);
@@ -182,7 +195,10 @@ class StateDict {
       const auto found = module.find(turned ? "kernel" : "weight");
       if (found == module.end()) fail("there is no weight");
       const Tensor& tensor = *found->second;
-      if (tensor.shape.size() == 1) fail("a weight of one dimension without running_mean: normalisation of each row by itself is not computed here");
+      if (tensor.shape.size() == 1)
+        fail(
+            "a weight of one dimension without running_mean: normalisation of each row by itself is not "
+            "computed here");
       if (tensor.shape.size() != 2)
         fail("a weight of {} dimensions: convolutions are not computed here", tensor.shape.size());
       layer.weights = full(tensor, numbers_of(tensor));
@@ -201,7 +217,8 @@ class StateDict {
 
   static Weights full(const Tensor& tensor, std::vector<double> values) {
     constexpr std::uint64_t kMostNeurons = 1 << 24;
-    if (tensor.shape[0] > kMostNeurons || tensor.shape[1] > kMostNeurons || tensor.shape[0] * tensor.shape[1] == 0)
+    if (tensor.shape[0] > kMostNeurons || tensor.shape[1] > kMostNeurons ||
+        tensor.shape[0] * tensor.shape[1] == 0)
       fail("a weight of {} × {}", tensor.shape[0], tensor.shape[1]);
     Weights weights{static_cast<Index>(tensor.shape[0]), static_cast<Index>(tensor.shape[1])};
     weights.value = std::move(values);
@@ -212,15 +229,16 @@ class StateDict {
     return weights;
   }
 
-  // compressed-tensors' sparse-bitmask: the weights there are, and for each row a bit for each column, the lowest
-  // bit of a byte first.
+  // compressed-tensors' sparse-bitmask: the weights there are, and for each row a bit for each column, the
+  // lowest bit of a byte first.
   static Weights by_bits(const Module& module) {
     for (const char* const part : {"weight.bitmask", "weight.shape"})
       if (!module.contains(part)) fail("there is no {}", part);
     const std::vector<double> shape = numbers_of(*module.at("weight.shape"));
     const Tensor& mask = *module.at("weight.bitmask");
     constexpr double kMostNeurons = 1 << 24;
-    if (shape.size() != 2 || !(shape[0] >= 1 && shape[1] >= 1 && shape[0] <= kMostNeurons && shape[1] <= kMostNeurons))
+    if (shape.size() != 2 ||
+        !(shape[0] >= 1 && shape[1] >= 1 && shape[0] <= kMostNeurons && shape[1] <= kMostNeurons))
       fail("its shape is no pair of outputs and inputs");
     Weights weights{static_cast<Index>(shape[0]), static_cast<Index>(shape[1])};
     const std::size_t bytes = (static_cast<std::size_t>(weights.cols) + 7) / 8;
@@ -229,9 +247,11 @@ class StateDict {
     weights.value = numbers_of(*module.at("weight.compressed"));
     for (Index r = 0; r < weights.rows; ++r) {
       for (std::size_t b = 0; b < bytes; ++b)
-        for (auto bits = std::to_integer<unsigned>(mask.bytes.data()[r * bytes + b]); bits != 0; bits &= bits - 1) {
+        for (auto bits = std::to_integer<unsigned>(mask.bytes.data()[r * bytes + b]); bits != 0;
+             bits &= bits - 1) {
           const std::size_t column = 8 * b + std::countr_zero(bits);
-          if (column >= static_cast<std::size_t>(weights.cols)) fail("row {} has a weight in column {} of {}", r, column, weights.cols);
+          if (column >= static_cast<std::size_t>(weights.cols))
+            fail("row {} has a weight in column {} of {}", r, column, weights.cols);
           weights.column.push_back(static_cast<Index>(column));
         }
       weights.end_row();
@@ -246,19 +266,22 @@ class StateDict {
     const auto found = module.find("weight_scale");
     if (found == module.end()) {
       const auto weight = module.find("weight");
-      if (weight != module.end() && (weight->second->dtype == DType::i8 || weight->second->dtype == DType::u8))
+      if (weight != module.end() &&
+          (weight->second->dtype == DType::i8 || weight->second->dtype == DType::u8))
         fail("whole numbers of 8 bits without a weight_scale that says what they stand for");
       return;
     }
     const std::vector<double> scales = numbers_of(*found->second);
     std::vector<double> zeros = {0};
-    if (const auto zero = module.find("weight_zero_point"); zero != module.end()) zeros = numbers_of(*zero->second);
+    if (const auto zero = module.find("weight_zero_point"); zero != module.end())
+      zeros = numbers_of(*zero->second);
     for (const std::vector<double>* const each : {&scales, static_cast<const std::vector<double>*>(&zeros)})
       if (each->size() != 1 && std::ssize(*each) != weights.rows)
         fail("{} scales or zero points for {} outputs", each->size(), weights.rows);
     for (Index r = 0; r < weights.rows; ++r)
       for (Offset e = weights.row_begin[r]; e < weights.row_begin[r + std::size_t{1}]; ++e)
-        weights.value[e] = (weights.value[e] - zeros[zeros.size() == 1 ? 0 : r]) * scales[scales.size() == 1 ? 0 : r];
+        weights.value[e] =
+            (weights.value[e] - zeros[zeros.size() == 1 ? 0 : r]) * scales[scales.size() == 1 ? 0 : r];
   }
 
   Flow normalized(const Flow& flow, const Module& module, const std::string& name) const {
@@ -272,8 +295,8 @@ class StateDict {
     const std::vector<double> weight = part("weight", 1), bias = part("bias", 0);
     if (variance.size() != mean.size() || weight.size() != mean.size() || bias.size() != mean.size() ||
         std::ssize(mean) != flow.width())
-      fail("{} means, {} variances, {} weights and {} biases for {} values", mean.size(), variance.size(), weight.size(),
-           bias.size(), flow.width());
+      fail("{} means, {} variances, {} weights and {} biases for {} values", mean.size(), variance.size(),
+           weight.size(), bias.size(), flow.width());
     std::vector<double> scale, shift;
     for (std::size_t i = 0; i < mean.size(); ++i) {
       scale.push_back(weight[i] / std::sqrt(variance[i] + options_.epsilon));
@@ -308,8 +331,9 @@ void write_state_dict(Target target, const Network& network, const ExportOptions
     for (Index r = 0; r < weights.rows; ++r)
       for (Offset e = weights.row_begin[r]; e < weights.row_begin[r + std::size_t{1}]; ++e)
         full[std::size_t{1} * r * weights.cols + weights.column[e]] = weights.value[e];
-    tensors[fmt::format("{}.weight", 2 * l)] = tensor_view(
-        std::span<const float>(full), {static_cast<std::uint64_t>(weights.rows), static_cast<std::uint64_t>(weights.cols)});
+    tensors[fmt::format("{}.weight", 2 * l)] =
+        tensor_view(std::span<const float>(full),
+                    {static_cast<std::uint64_t>(weights.rows), static_cast<std::uint64_t>(weights.cols)});
     tensors[fmt::format("{}.bias", 2 * l)] = tensor_view(std::span<const float>(layers[l]->bias));
   }
   write_safetensors(std::move(target), {{"format", "pt"}}, tensors);

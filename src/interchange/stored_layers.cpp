@@ -30,7 +30,8 @@ bool follow(const std::vector<StoredLayer>& layers, bool in_out, Index bias_rows
 std::string sizes_of(const std::vector<StoredLayer>& layers) {
   std::string text;
   for (const StoredLayer& layer : layers)
-    text += fmt::format("{}{} is {} × {}", text.empty() ? "" : ", ", layer.name, layer.weights.rows, layer.weights.cols);
+    text += fmt::format("{}{} is {} × {}", text.empty() ? "" : ", ", layer.name, layer.weights.rows,
+                        layer.weights.cols);
   return text;
 }
 
@@ -104,14 +105,16 @@ void orient(std::vector<StoredLayer>& layers, const ImportOptions& options, std:
   if (options.orientation == Orientation::automatic) {
     const bool as_rows = follow(layers, false, bias_rows), as_columns = follow(layers, true, bias_rows);
     if (!as_rows && !as_columns && !options.bias_row && (follow(layers, false, 1) || follow(layers, true, 1)))
-      fail_for("bias_row", "the layers do not follow each other ({}), but would if one row of each held the biases",
+      fail_for("bias_row",
+               "the layers do not follow each other ({}), but would if one row of each held the biases",
                sizes_of(layers));
     if (!as_rows && !as_columns) fail("the layers do not follow each other: {}", sizes_of(layers));
     in_out = !as_rows;
     notes.emplace_back(fmt::format("matrices have a row for each {}{}", in_out ? "input" : "output",
                                    as_rows && as_columns ? ", as far as their sizes tell" : ""));
   } else if (!follow(layers, in_out, bias_rows)) {
-    fail("the layers do not follow each other with a row for each {}: {}", in_out ? "input" : "output", sizes_of(layers));
+    fail("the layers do not follow each other with a row for each {}: {}", in_out ? "input" : "output",
+         sizes_of(layers));
   }
   for (StoredLayer& layer : layers) {
     if (in_out) layer.weights = transposed(layer.weights);
@@ -120,12 +123,13 @@ void orient(std::vector<StoredLayer>& layers, const ImportOptions& options, std:
 }
 
 std::string activations_note(const ImportOptions& options) {
-  return fmt::format("the file does not say which activations there are: {} after every layer but the last, {} after that",
-                     activation_text(options.hidden), activation_text(options.last));
+  return fmt::format(
+      "the file does not say which activations there are: {} after every layer but the last, {} after that",
+      activation_text(options.hidden), activation_text(options.last));
 }
 
-Network network_of(const std::vector<StoredLayer>& layers, const ImportOptions& options, const std::string& name,
-                   std::vector<std::string>& notes) {
+Network network_of(const std::vector<StoredLayer>& layers, const ImportOptions& options,
+                   const std::string& name, std::vector<std::string>& notes) {
   if (layers.empty()) fail("{}: no matrices", name);
   Flow flow(layers.front().weights.cols);
   for (std::size_t l = 0; l < layers.size(); ++l) {

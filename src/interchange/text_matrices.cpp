@@ -20,7 +20,8 @@ constexpr std::int64_t kMostNeurons = 1 << 24;
 // The words of a line after another; errors name the line.
 class Line {
  public:
-  Line(std::string_view text, const std::string& name, Offset number) : rest_(text), name_(name), number_(number) {}
+  Line(std::string_view text, const std::string& name, Offset number)
+      : rest_(text), name_(name), number_(number) {}
 
   std::string_view word() {
     constexpr std::string_view kSpace = " \t\r\n";
@@ -35,7 +36,8 @@ class Line {
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc() || end != text.data() + text.size())
       wrong(fmt::format("{} where the {} is due", in_quotes(text), what));
-    if (value < least || value > most) wrong(fmt::format("{} {}, but it is from {} to {}", what, value, least, most));
+    if (value < least || value > most)
+      wrong(fmt::format("{} {}, but it is from {} to {}", what, value, least, most));
     return value;
   }
   double number() {
@@ -43,12 +45,14 @@ class Line {
     double value = 0;
     if (text.starts_with('+')) text.remove_prefix(1);
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status != std::errc() || end != text.data() + text.size()) wrong(fmt::format("{} is not a number", in_quotes(text)));
+    if (status != std::errc() || end != text.data() + text.size())
+      wrong(fmt::format("{} is not a number", in_quotes(text)));
     if (!std::isfinite(value)) wrong(fmt::format("{} is not finite", in_quotes(text)));
     return value;
   }
   void end() {
-    if (const std::string_view more = word(); !more.empty()) wrong(fmt::format("{} where the line ends", in_quotes(more)));
+    if (const std::string_view more = word(); !more.empty())
+      wrong(fmt::format("{} where the line ends", in_quotes(more)));
   }
   [[noreturn]] void wrong(const std::string& what) const { fail("{}:{}: {}", name_, number_, what); }
 
@@ -70,7 +74,8 @@ Offset each_line(Source& source, const Each& each) {
       ++number;
       each(text, number);
     }
-  if (blocks.cut_off()) fail("{}:{}: the last line does not end in a newline: was the file cut off?", source.name(), number);
+  if (blocks.cut_off())
+    fail("{}:{}: the last line does not end in a newline: was the file cut off?", source.name(), number);
   return number;
 }
 
@@ -107,13 +112,16 @@ struct MarketHeader {
 MarketHeader market_header(Line& line) {
   const auto lower = [&] {
     std::string word(line.word());
-    std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(word, word.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return word;
   };
-  if (lower() != "%%matrixmarket" || lower() != "matrix") line.wrong("a Matrix Market file begins with %%MatrixMarket matrix");
+  if (lower() != "%%matrixmarket" || lower() != "matrix")
+    line.wrong("a Matrix Market file begins with %%MatrixMarket matrix");
   MarketHeader header;
   const std::string form = lower(), field = lower(), symmetry = lower();
-  if (form != "coordinate" && form != "array") line.wrong(fmt::format("{} is neither coordinate nor array", in_quotes(form)));
+  if (form != "coordinate" && form != "array")
+    line.wrong(fmt::format("{} is neither coordinate nor array", in_quotes(form)));
   header.coordinates = form == "coordinate";
   if (field == "pattern" && header.coordinates)
     header.field = Field::pattern;
@@ -183,7 +191,8 @@ class Market {
     ++found_;
     triples_.push_back(entry);
     if (header_.symmetry == Symmetry::general || entry.row == entry.column) return;
-    triples_.push_back({entry.column, entry.row, header_.symmetry == Symmetry::skew ? -entry.value : entry.value});
+    triples_.push_back(
+        {entry.column, entry.row, header_.symmetry == Symmetry::skew ? -entry.value : entry.value});
   }
   Index first_row(Index column) const {
     switch (header_.symmetry) {
@@ -217,7 +226,8 @@ void write_matrix_market(const std::filesystem::path& path, const CsrView& matri
   AtomicFile file(path);
   fmt::memory_buffer text;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "%%MatrixMarket matrix coordinate real general\n{} {} {}\n", matrix.rows, matrix.cols, matrix.nnz());
+  fmt::format_to(out, "%%MatrixMarket matrix coordinate real general\n{} {} {}\n", matrix.rows, matrix.cols,
+                 matrix.nnz());
   for (Index r = 0; r < matrix.rows; ++r)
     for (Offset e = matrix.row_begin[r]; e < matrix.row_begin[r + std::size_t{1}]; ++e) {
       fmt::format_to(out, "{} {} {}\n", r + 1, matrix.column[e] + 1, matrix.value[e]);

@@ -55,8 +55,8 @@ struct NpzTable {
 };
 NpzTable read_npz(Source source);
 
-// One matrix: as scipy.sparse.save_npz writes csr, csc, bsr and coo, or the only array of two dimensions. With it
-// an array called bias or b, if there is one.
+// One matrix: as scipy.sparse.save_npz writes csr, csc, bsr and coo, or the only array of two dimensions.
+// With it an array called bias or b, if there is one.
 struct NpzMatrix {
   CsrMatrix matrix;
   std::optional<NpyArray> bias;

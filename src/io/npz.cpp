@@ -220,7 +220,8 @@ NpzTable read_csr(Arrays& arrays, const std::string& name) {
 
 // The numbers of an array, as floats.
 std::vector<float> floats_of(NpyArray array) {
-  return array.bytes.empty() ? std::move(array.floats) : std::vector<float>(array.bytes.begin(), array.bytes.end());
+  return array.bytes.empty() ? std::move(array.floats)
+                             : std::vector<float>(array.bytes.begin(), array.bytes.end());
 }
 
 // The letters of an array of one text, such as b'csr', or 'csr' in four bytes a letter.
@@ -310,7 +311,8 @@ class SparseArrays {
       for (Offset b = begin[line]; b < begin[line + 1]; ++b)
         for (Offset i = 0; i < height; ++i)
           for (Offset j = 0; j < width; ++j)
-            add(static_cast<Offset>(line) * height + i, indices[b] * width + j, value_[(b * height + i) * width + j]);
+            add(static_cast<Offset>(line) * height + i, indices[b] * width + j,
+                value_[(b * height + i) * width + j]);
   }
 
   Arrays& arrays_;
@@ -411,7 +413,8 @@ void write_npz_matrix(const std::filesystem::path& path, const CsrView& matrix) 
   const auto line = [](std::size_t count) { return fmt::format("({},)", count); };
   const std::array<Offset, 2> shape = {matrix.rows, matrix.cols};
   const std::vector<std::int32_t> begin(matrix.row_begin.begin(), matrix.row_begin.end());
-  if (matrix.nnz() > std::numeric_limits<std::int32_t>::max()) fail("{}: {} entries in one npz matrix", path.string(), matrix.nnz());
+  if (matrix.nnz() > std::numeric_limits<std::int32_t>::max())
+    fail("{}: {} entries in one npz matrix", path.string(), matrix.nnz());
   const std::pair<const char*, std::string> arrays[] = {
       {"indices.npy", npy_text("<i4", line(matrix.column.size()), bytes_of(matrix.column))},
       {"indptr.npy", npy_text("<i4", line(begin.size()), bytes_of(std::span<const std::int32_t>(begin)))},
@@ -429,7 +432,8 @@ void write_npz_matrix(const std::filesystem::path& path, const CsrView& matrix) 
     put<std::uint16_t>(facts, 0);
     put<std::uint16_t>(facts, 0);
     put<std::uint32_t>(facts, 0x00210000);
-    put(facts, static_cast<std::uint32_t>(::crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size())));
+    put(facts, static_cast<std::uint32_t>(
+                   ::crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size())));
     put(facts, static_cast<std::uint32_t>(content.size()));
     put(facts, static_cast<std::uint32_t>(content.size()));
     put(facts, static_cast<std::uint16_t>(std::strlen(name)));

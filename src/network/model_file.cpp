@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/model_file.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -31,6 +33,45 @@ T parse(const TensorFile& file, const std::string& key) {
   if (error != std::errc() || end != text.data() + text.size())
     fail("{}: metadata {} is \"{}\", not a number", file.name(), key, text);
   return number;
+}
+
+// CRC-32 of each tensor's bytes, and of what the metadata says, as JSON: {"layers.0.value": "1f2e3d4c", …}.
+constexpr const char* kSums = "sums";
+constexpr const char* kMetadataSum = "__metadata__";
+
+std::uint32_t sum_of(std::span<const std::byte> bytes, std::uint32_t before = 0) {
+  return ::crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+}
+
+std::uint32_t sum_of(const Metadata& metadata) {
+  std::uint32_t sum = 0;
+  for (const auto& [key, value] : metadata)
+    if (key != kSums)
+      for (const std::string* text : {&key, &value}) sum = sum_of(std::as_bytes(std::span(*text)), sum);
+  return sum;
+}
+
+std::string sums_text(const Metadata& metadata, const std::map<std::string, TensorView>& tensors) {
+  std::string text = fmt::format("{{\"{}\":\"{:08x}\"", kMetadataSum, sum_of(metadata));
+  for (const auto& [name, tensor] : tensors)
+    text += fmt::format(",{}:\"{:08x}\"", json_text(name), sum_of(tensor.bytes));
+  return text + "}";
+}
+
+// Files without sums are those of before there were any.
+void check_sums(const TensorFile& file) {
+  const auto found = file.metadata().find(kSums);
+  if (found == file.metadata().end()) return;
+  const JsonValue sums = parse_json(found->second, file.name() + ": metadata sums", 1);
+  const auto check = [&](const std::string& name, const std::string& what, std::uint32_t sum) {
+    const JsonValue* const said = sums.find(name);
+    if (said == nullptr || said->text != fmt::format("{:08x}", sum))
+      fail("{}: {} is damaged: its CRC-32 is {:08x}, but {} when it was written", file.name(), what, sum,
+           said == nullptr ? "unknown" : in_quotes(said->text));
+  };
+  check(kMetadataSum, "the metadata", sum_of(file.metadata()));
+  for (const auto& [name, tensor] : file.tensors())
+    check(name, "tensor " + in_quotes(name), sum_of(std::span(tensor.bytes.data(), tensor.bytes.size())));
 }
 
 // A tensor of `count` elements, or of one that stands for all.
@@ -201,7 +242,8 @@ std::vector<std::string> texts_of(const JsonValue& list, const std::string& plac
   return result;
 }
 
-std::vector<std::string> read_names(const Metadata& metadata, const std::string& key, const std::string& file) {
+std::vector<std::string> read_names(const Metadata& metadata, const std::string& key,
+                                    const std::string& file) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) return {};
   const std::string place = file + ": metadata " + key;
@@ -401,6 +443,7 @@ Network read_model(Source source) {
         "write one from arrays",
         header.name(), kFormat);
   });
+  check_sums(file);
   const auto count = parse<std::uint32_t>(file, "layers");
   if (count == 0 || count > file.tensors().size())
     fail("{}: {} layers in {} tensors", file.name(), count, file.tensors().size());
@@ -452,6 +495,7 @@ void write_model(Target target, const Network::Parts& parts, std::span<const Lay
   const DataOrigin& origin = parts.origin;
   if (origin.all_rows != 0) metadata["data.all_rows"] = fmt::format("{:016x}", origin.all_rows);
   if (origin.train_rows != 0) metadata["data.train_rows"] = fmt::format("{:016x}", origin.train_rows);
+  metadata[kSums] = sums_text(metadata, tensors);
   write_safetensors(std::move(target), metadata, tensors);
 }
 

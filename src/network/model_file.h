@@ -26,7 +26,8 @@ void write_model(Target target, const Network& network, const Observer& observer
 void write_model(Target target, const Network::Parts& parts, std::span<const LayerPointer> layers);
 
 // What the metadata of a file says of inputs and outputs, and how it is said: all but the scaling.
-void read_facts(const std::map<std::string, std::string>& metadata, const std::string& name, NetworkFacts& facts);
+void read_facts(const std::map<std::string, std::string>& metadata, const std::string& name,
+                NetworkFacts& facts);
 std::map<std::string, std::string> metadata_of(const NetworkFacts& facts);
 
 }  // namespace filigree::internal

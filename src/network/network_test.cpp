@@ -2,6 +2,8 @@
 // Tests of layer sources: the RadiX-Net recipe, networks in memory, official files, model files.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -185,6 +187,7 @@ TEST(ModelFile, RefusesScalingAndLossesThatMakeNoSense) {
     const TensorFile file = read_safetensors(Source(path));
     Metadata metadata = file.metadata();
     metadata["loss"] = "hinge";
+    metadata.erase("sums");
     std::map<std::string, TensorView> tensors;
     for (const auto& [name, tensor] : file.tensors())
       tensors[name] = {tensor.dtype, tensor.shape, {tensor.bytes.data(), tensor.bytes.size()}};
@@ -280,8 +283,10 @@ TEST(ModelFile, PromisesNoMoreThanItHolds) {
     return error_of([&] { read_model(dir / "other.safetensors"); });
   };
   ASSERT_EQ(refusal(file.metadata(), tensors), "");
+  Metadata unsummed = file.metadata();  // sums would tell before anything else does
+  unsummed.erase("sums");
   const auto changed = [&](const char* key, const char* value) {
-    Metadata metadata = file.metadata();
+    Metadata metadata = unsummed;
     metadata[key] = value;
     return metadata;
   };
@@ -291,7 +296,7 @@ TEST(ModelFile, PromisesNoMoreThanItHolds) {
   auto more = tensors;
   const std::vector<float> one = {1};
   more["extra"] = tensor_view(std::span(one));
-  EXPECT_NE(refusal(file.metadata(), more).find("\"extra\" belongs to nothing"), std::string::npos);
+  EXPECT_NE(refusal(unsummed, more).find("\"extra\" belongs to nothing"), std::string::npos);
   auto empty = tensors;  // 134,217,728 rows of no columns take no bytes
   empty.erase("layers.0.column");
   empty.erase("layers.0.row_begin");
@@ -388,6 +393,43 @@ TEST(ModelFile, RefusesMixturesAndExitsThatDoNotFit) {
            m.ports.output_constant = {0, 0, 0};
          }),
          "neither gates nor exits");
+}
+
+TEST(ModelFile, FindsEveryFlippedBitAndNamesTheTensor) {
+  std::vector<std::byte> bytes;
+  write_model(Target(bytes), Pieces{{random_layer(7, 5, 1), random_layer(3, 7, 2)}}.network());
+  std::uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const std::size_t begin = sizeof header + header;
+  const auto refusal = [&] { return error_of([&] { read_model(Source(bytes, "model")); }); };
+  ASSERT_EQ(refusal(), "");
+  for (std::size_t bit = begin * 8; bit < bytes.size() * 8; ++bit) {
+    const auto mask = static_cast<std::byte>(1u << (bit % 8));
+    bytes[bit / 8] ^= mask;
+    const std::string message = refusal();
+    ASSERT_TRUE(message.starts_with("model: tensor \"layers.")) << bit << ": " << message;
+    ASSERT_NE(message.find(" is damaged: its CRC-32 is "), std::string::npos) << message;
+    bytes[bit / 8] ^= mask;
+  }
+  // A header that is damaged is no model, or says what it said: the key of the sums may be missing, and
+  // spaces say nothing.
+  std::vector<std::byte> whole;
+  write_model(Target(whole), read_model(Source(bytes, "model")));
+  int harmless = 0;
+  std::string harmless_at;
+  for (std::size_t bit = sizeof header * 8; bit < begin * 8; ++bit) {
+    const auto mask = static_cast<std::byte>(1u << (bit % 8));
+    bytes[bit / 8] ^= mask;
+    if (refusal().empty()) {
+      std::vector<std::byte> again;
+      write_model(Target(again), read_model(Source(bytes, "model")));
+      EXPECT_EQ(again, whole) << bit;
+      harmless_at += fmt::format(" {}:{}", bit, static_cast<char>(bytes[bit / 8]));
+      ++harmless;
+    }
+    bytes[bit / 8] ^= mask;
+  }
+  EXPECT_LE(harmless, 4 * 8 + 7) << harmless_at;  // within the word "sums", and in spaces at the end
 }
 
 TEST(ModelFile, RefusesDamage) {
