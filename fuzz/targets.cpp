@@ -12,6 +12,8 @@
 #include "data/table_columns.h"
 #include "data/table_encode.h"
 #include "data/table_targets.h"
+#include "interchange/interchange.h"
+#include "interchange/text_matrices.h"
 #include "io/challenge_files.h"
 #include "io/csv.h"
 #include "io/idx.h"
@@ -283,6 +285,62 @@ void model(std::span<const std::byte> bytes) try {
     require(scaling->size() <= 1 || scaling->size() == static_cast<std::size_t>(network.inputs()),
             "one scaling for all inputs or each");
   }
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+namespace {
+
+// Sound layers, which go into a file and come back.
+void check_imported(const Imported& imported) {
+  const std::vector<LayerPointer> layers = all_layers(imported.network);
+  require(!layers.empty(), "an imported network has layers");
+  Index width = imported.network.inputs();
+  for (const LayerPointer& layer : layers) {
+    require(layer->weights.cols == width, "layers follow each other");
+    width = layer->outputs();
+    require(layer->bias.size() == static_cast<std::size_t>(width), "one bias a neuron");
+    for (Index row = 0; row < width; ++row)
+      require(sound_row(layer->weights.view().row_columns(row), layer->weights.cols), "columns ascend");
+    check_finite(layer->weights.value);
+    check_finite(layer->bias);
+  }
+  require(width == imported.network.outputs(), "the last layer gives the outputs");
+  require(from_bytes(to_bytes(imported.network)).layers() == imported.network.layers(), "it can be kept");
+}
+
+}  // namespace
+
+void onnx(std::span<const std::byte> bytes) try {
+  check_imported(read_onnx(bytes, "fuzz", {}, {}));
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void state_dict(std::span<const std::byte> bytes) try {
+  check_imported(read_state_dict(Source(bytes, "fuzz"), {}));
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void matrix_market(std::span<const std::byte> bytes) try {
+  const Weights weights = read_matrix_market(Source(bytes, "fuzz"));
+  require(weights.row_begin.size() == static_cast<std::size_t>(weights.rows) + 1,
+          "one offset a row and one more");
+  require(weights.row_begin.back() == static_cast<Offset>(weights.column.size()) &&
+              weights.column.size() == weights.value.size(),
+          "arrays agree");
+  for (Index row = 0; row < weights.rows; ++row)
+    require(sound_row(std::span(weights.column)
+                          .subspan(weights.row_begin[row],
+                                   weights.row_begin[row + std::size_t{1}] - weights.row_begin[row]),
+                      weights.cols),
+            "columns ascend within range");
+} catch (const Error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+void npz_matrix(std::span<const std::byte> bytes) try {
+  const NpzMatrix npz = read_npz_matrix(Source(bytes, "fuzz", std::uint64_t{1} << 28));
+  validate(npz.matrix.view());
+  check_finite(npz.matrix.value);
+  if (npz.bias) check_array(*npz.bias);
 } catch (const Error&) {  // NOLINT(bugprone-empty-catch)
 }
 

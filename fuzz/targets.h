@@ -18,6 +18,10 @@ void npy(std::span<const std::byte> bytes);
 void npz(std::span<const std::byte> bytes);
 void safetensors(std::span<const std::byte> bytes);
 void model(std::span<const std::byte> bytes);
+void onnx(std::span<const std::byte> bytes);
+void state_dict(std::span<const std::byte> bytes);
+void matrix_market(std::span<const std::byte> bytes);
+void npz_matrix(std::span<const std::byte> bytes);
 void config(std::span<const std::byte> bytes);
 void checkpoint(std::span<const std::byte> bytes);  // its sum is taken for right, as a forger would make it
 

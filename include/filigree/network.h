@@ -114,8 +114,8 @@ struct LayerInfo {
 [[nodiscard]] Network radix_net(Index neurons, Index layers, std::uint64_t seed);
 
 // A model file, the directory of a training run, any form of interchange.h, or a directory in the official
-// challenge layout, of which `neurons` chooses among several sizes (0: the only one) and `layers` the first so
-// many (0: all). Throws Error if there is none, std::invalid_argument if neurons or layers are given for a
+// challenge layout, of which `neurons` chooses among several sizes (0: the only one) and `layers` the first
+// so many (0: all). Throws Error if there is none, std::invalid_argument if neurons or layers are given for a
 // model file. Warns of what a file does not say.
 [[nodiscard]] Network load(const std::filesystem::path& path, Index neurons = 0, Index layers = 0,
                            const Observer& observer = {});

@@ -153,6 +153,13 @@ class GraphReader {
     return std::nullopt;
   }
 
+  // What all nodes together make of a row: a few bytes of a file must not take all memory.
+  void spend(std::int64_t values) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 27;
+    spent_ += values;
+    if (spent_ > kMost) fail("{} values in the graph for each row", spent_);
+  }
+
   static std::string described(const OnnxNode& node) {
     const std::string name = !node.name.empty()     ? node.name
                              : node.outputs.empty() ? ""
@@ -165,6 +172,7 @@ class GraphReader {
     Value made;
     try {
       made = computed(node);
+      if (made.flow != nullptr && made.kind == Value::Kind::flow) spend(made.flow->width());
     } catch (const Error& error) {
       made = {};
       made.why = fmt::format("{}: {}", described(node), error.what());
@@ -274,7 +282,9 @@ class GraphReader {
     const std::int64_t outer = width_of(dims) / std::max<std::int64_t>(1, weights.cols);
     for (std::size_t d = axis + 1; d < dims.size(); ++d)
       if (dims[d] != kRows && dims[d] != 1) fail("a product along dimension {} of {}", axis, text_of(dims));
-    if (outer * std::max(weights.rows, weights.cols) > (1 << 24)) fail("{} times the same product", outer);
+    if (outer * std::max(weights.rows, weights.cols) > (1 << 24) ||
+        outer * std::ssize(weights.column) > (std::int64_t{1} << 30))
+      fail("{} times the same product", outer);
     dims[axis] = weights.rows;
     return flow_value(x.flow->multiplied(repeated(weights, static_cast<Index>(outer))), dims, x);
   }
@@ -953,6 +963,7 @@ class GraphReader {
   std::vector<std::string> notes_;
   Offset stored_ = 0, zeros_ = 0;
   int units_ = 0;
+  std::int64_t spent_ = 0;
   bool said_floats_ = false;
 };
 

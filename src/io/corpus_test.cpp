@@ -56,6 +56,12 @@ TEST(FuzzCorpus, SafetensorsAreReadOrRefused) {
 TEST(FuzzCorpus, ModelsAreReadOrRefused) {
   replay("model", fuzz::model);
 }
+TEST(FuzzCorpus, ModelsOfOthersAreReadOrRefused) {
+  replay("onnx", fuzz::onnx);
+  replay("state_dict", fuzz::state_dict);
+  replay("matrix_market", fuzz::matrix_market);
+  replay("npz_matrix", fuzz::npz_matrix);
+}
 TEST(FuzzCorpus, ConfigurationsAreReadOrRefused) {
   replay("config", fuzz::config);
 }

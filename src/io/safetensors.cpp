@@ -30,17 +30,17 @@ struct DTypeFacts {
   std::size_t size;
 };
 constexpr std::array<DTypeFacts, 12> kDTypes = {{{DType::f32, "F32", 4},
-                                                {DType::f64, "F64", 8},
-                                                {DType::i64, "I64", 8},
-                                                {DType::i32, "I32", 4},
-                                                {DType::u32, "U32", 4},
-                                                {DType::u16, "U16", 2},
-                                                {DType::u8, "U8", 1},
-                                                {DType::f16, "F16", 2},
-                                                {DType::bf16, "BF16", 2},
-                                                {DType::i8, "I8", 1},
-                                                {DType::i16, "I16", 2},
-                                                {DType::boolean, "BOOL", 1}}};
+                                                 {DType::f64, "F64", 8},
+                                                 {DType::i64, "I64", 8},
+                                                 {DType::i32, "I32", 4},
+                                                 {DType::u32, "U32", 4},
+                                                 {DType::u16, "U16", 2},
+                                                 {DType::u8, "U8", 1},
+                                                 {DType::f16, "F16", 2},
+                                                 {DType::bf16, "BF16", 2},
+                                                 {DType::i8, "I8", 1},
+                                                 {DType::i16, "I16", 2},
+                                                 {DType::boolean, "BOOL", 1}}};
 
 const DTypeFacts& facts(DType dtype) {
   return kDTypes[static_cast<std::size_t>(dtype)];
