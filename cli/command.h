@@ -56,6 +56,7 @@ struct Context {
 using Run = std::function<int(const Context&)>;
 
 // Each adds its options to the command and returns what to call if that was chosen. main.cpp has the list.
+Run add_analyze(CLI::App& command);
 Run add_bench(CLI::App& command);
 Run add_challenge(CLI::App& command);
 Run add_compile(CLI::App& command);

@@ -45,6 +45,7 @@ constexpr Command kCommands[] = {
     {"eval", "Train and use", "measure how well a model does on a data set", add_eval},
     {"predict", "Train and use", "compute a model's predictions for the rows of a file", add_predict},
     {"export", "Train and use", "write a network as a C++17 file that needs nothing else", add_export},
+    {"analyze", "Train and use", "measure layer by layer whether sparsity pays on this machine", add_analyze},
     {"convert", "Train and use",
      "read networks from other programs' files, and write them: ONNX, PyTorch, SciPy", add_convert},
     {"fetch", "Train and use", "download a public data set and check it", add_fetch},

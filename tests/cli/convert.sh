@@ -32,3 +32,12 @@ printf '\x80\x02}q' > "$work/state.pt"
 run 1 convert "$work/state.pt"; says err "read in Python alone"
 printf 'x' | dd of="$work/back.safetensors" bs=1 seek=$(($(stat -c %s "$work/back.safetensors") - 3)) conv=notrunc 2> /dev/null
 run 1 predict "$work/back.safetensors" --input "$work/s.csv" --out "$work/found.csv"; says err "is damaged: its CRC-32 is"
+# Whether sparsity pays here.
+run 0 analyze "$work/net.onnx" --batch 1,40 --seconds 0.01 --plot "$work/roof.svg" --json "$work/a.json"
+says out "as fast as dense 32-bit floats here at 1 and 40 rows"; check grep -q "operations a byte" "$work/roof.svg"
+for field in summary dense_rate copy_rate network layers speed_up structure kernel compute_share memory_share advice; do
+  check grep -q "\"$field\"" "$work/a.json"
+done
+run 1 analyze "$work/cut.onnx"
+run 2 analyze "$work/net.onnx" --batch 0
+run 2 analyze
