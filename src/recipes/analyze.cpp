@@ -385,7 +385,8 @@ void plot_roofline(const Analysis& analysis, const std::filesystem::path& path) 
   least = std::min(least, corner / 4);
   most = std::max(most, corner * 4);
   plot.lines.push_back({"copying, dense products", "#8a8f94", {roof(least), roof(corner), roof(most)}});
-  for (const PlotPoint& point : points) plot.lines.push_back({"", "#1f6f8b", {point}});
+  plot.lines.push_back({"layers", "#1f6f8b", std::move(points), false});
+  plot.legend_below = true;
   write_file(path, to_svg(plot));
 }
 

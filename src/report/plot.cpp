@@ -152,7 +152,7 @@ void draw_labels(std::string& svg, std::span<const PlotPoint> points, const Fram
   }
 }
 
-void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::size_t place) {
+void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, double legend_y) {
   std::vector<PlotPoint> points;
   std::ranges::copy_if(line.points, std::back_inserter(points), drawable);
   std::string along, there, back;
@@ -162,15 +162,16 @@ void draw_line(std::string& svg, const PlotLine& line, const Frame& frame, std::
   }
   for (auto p = points.rbegin(); p != points.rend(); ++p)
     fmt::format_to(Out(back), "{:.1f},{:.1f} ", frame.x(p->x), frame.y(p->low));
-  fmt::format_to(Out(svg),
-                 "<polygon points=\"{0}{1}\" fill=\"{2}\" opacity=\"0.18\"/>\n"
-                 "<polyline points=\"{3}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"2\"/>\n",
-                 there, back, line.colour, along);
+  if (line.joined)
+    fmt::format_to(Out(svg),
+                   "<polygon points=\"{0}{1}\" fill=\"{2}\" opacity=\"0.18\"/>\n"
+                   "<polyline points=\"{3}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"2\"/>\n",
+                   there, back, line.colour, along);
   draw_labels(svg, points, frame);
   for (const PlotPoint& p : points)
     fmt::format_to(Out(svg), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"/>\n", frame.x(p.x),
                    frame.y(p.y), line.colour);
-  const double y = kTop + 14 + 22 * static_cast<double>(place);
+  const double y = legend_y;
   fmt::format_to(Out(svg),
                  "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"{3}\" "
                  "stroke-width=\"3\"/><text x=\"{4:.1f}\" y=\"{5:.1f}\" text-anchor=\"end\">{6}</text>\n",
@@ -200,7 +201,10 @@ std::string to_svg(const Plot& plot) {
         "stroke-dasharray=\"5 4\"/><text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
         frame.x(plot.mark), kTop, kHeight - kBottom, frame.x(plot.mark) - 6, kHeight - kBottom - 8,
         escaped(plot.mark_name));
-  for (std::size_t i = 0; i < plot.lines.size(); ++i) draw_line(svg, plot.lines[i], frame, i);
+  const double first =
+      plot.legend_below ? kHeight - kBottom - 22 * static_cast<double>(plot.lines.size()) : kTop + 14;
+  for (std::size_t i = 0; i < plot.lines.size(); ++i)
+    draw_line(svg, plot.lines[i], frame, first + 22 * static_cast<double>(i));
   return svg + "</svg>\n";
 }
 

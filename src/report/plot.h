@@ -16,13 +16,15 @@ struct PlotLine {
   std::string name;
   std::string colour;  // "#1f6f8b"
   std::vector<PlotPoint> points;
+  bool joined = true;  // by a line
 };
 struct Plot {
   std::string title, x_name, y_name;
   std::vector<PlotLine> lines;
   double mark = 0;  // an x to point out; 0: none
   std::string mark_name;
-  bool even = false;  // axes that are not logarithmic
+  bool even = false;          // axes that are not logarithmic
+  bool legend_below = false;  // lines lie at the top
 };
 
 // The error that an accuracy leaves, in %, as a point with its interval: `half` is half of it, a share as the
