@@ -58,11 +58,30 @@ NetworkFacts facts_of(const std::optional<std::string>& loss, std::vector<float>
 
 void bind_networks(nb::module_& m) {
   nb::class_<Network>(m, "Network")
-      .def_static("load",
-                  [](const std::filesystem::path& path) {
-                    const Unlocked unlocked;
-                    return load(path);
-                  })
+      // A network of any form, what was taken for granted, weights that were stored, and zeros among them.
+      .def_static(
+          "import_file",
+          [](const std::filesystem::path& path, const std::string& activation, float cap, float slope,
+             const std::string& last, const std::optional<std::string>& loss, const std::string& orientation,
+             bool bias_row, double epsilon, double input_scale, bool keep_zeros) {
+            ImportOptions options;
+            options.hidden = {activation_called(activation), cap, slope};
+            options.last = {activation_called(last)};
+            if (loss) options.loss = word_called<Loss>(*loss, "loss");
+            options.orientation = word_called<Orientation>(orientation, "orientation");
+            options.bias_row = bias_row;
+            options.epsilon = epsilon;
+            options.input_scale = input_scale;
+            options.keep_zeros = keep_zeros;
+            std::optional<Imported> imported;
+            {
+              const Unlocked unlocked;
+              imported.emplace(import_network(path, options));
+            }
+            return nb::make_tuple(imported->network, imported->notes, imported->stored, imported->zeros);
+          },
+          "path"_a, "activation"_a, "cap"_a, "slope"_a, "last"_a, "loss"_a, "orientation"_a, "bias_row"_a,
+          "epsilon"_a, "input_scale"_a, "keep_zeros"_a)
       .def_static("from_bytes",
                   [](const nb::bytes& bytes) {
                     const std::span<const std::byte> view = bytes_of(bytes);
@@ -93,11 +112,18 @@ void bind_networks(nb::module_& m) {
           "layers"_a, "loss"_a = nb::none(), "mean"_a = std::vector<float>(),
           "scale"_a = std::vector<float>(), "input_names"_a = std::vector<std::string>(),
           "output_names"_a = std::vector<std::string>())
-      .def("save",
-           [](const Network& network, const std::filesystem::path& path) {
-             const Unlocked unlocked;
-             save(network, path);
-           })
+      .def(
+          "save",
+          [](const Network& network, const std::filesystem::path& path,
+             const std::optional<std::string>& form, std::int64_t opset, bool sparse) {
+            ExportOptions options;
+            if (form) options.form = word_called<ModelForm>(*form, "form");
+            options.opset = opset;
+            options.sparse = sparse;
+            const Unlocked unlocked;
+            export_network(network, path, options);
+          },
+          "path"_a, "form"_a = nb::none(), "opset"_a = 17, "sparse"_a = false)
       .def("to_bytes",
            [](const Network& network) {
              std::vector<std::byte> bytes;

@@ -9,6 +9,7 @@
 
 #include "arrays.h"
 #include "calls.h"
+#include "filigree/analyze.h"
 #include "filigree/challenge.h"
 #include "filigree/compress.h"
 #include "filigree/evaluate.h"
@@ -90,6 +91,49 @@ nb::tuple compiled(const Network& network) {
   return nb::make_tuple(result.network, passes);
 }
 
+std::vector<nb::dict> timing_dicts(const std::vector<BatchTiming>& timings) {
+  std::vector<nb::dict> all;
+  for (const BatchTiming& timing : timings) {
+    nb::dict d;
+    d["rows"] = timing.rows;
+    d["seconds"] = timing.seconds;
+    d["dense_seconds"] = timing.dense_seconds;
+    d["speed_up"] = timing.speed_up();
+    all.push_back(std::move(d));
+  }
+  return all;
+}
+
+nb::dict analyzed(const Network& network, const std::vector<Index>& batches, double seconds) {
+  const Analysis analysis = interruptible([&](const Observer& observer) {
+    return analyze(network, {.batches = batches, .seconds = seconds}, observer);
+  });
+  std::vector<nb::dict> layers;
+  for (const LayerAnalysis& layer : analysis.layers) {
+    nb::dict d;
+    d["inputs"] = layer.inputs;
+    d["outputs"] = layer.outputs;
+    d["connections"] = layer.connections;
+    d["sparsity"] = layer.sparsity;
+    d["structure"] = layer.structure;
+    d["kernel"] = layer.kernel;
+    d["timings"] = timing_dicts(layer.timings);
+    d["compute_share"] = layer.compute_share;
+    d["memory_share"] = layer.memory_share;
+    d["advice"] = layer.advice;
+    layers.push_back(std::move(d));
+  }
+  nb::dict d;
+  d["summary"] = analysis.summary;
+  d["processor"] = analysis.processor;
+  d["threads"] = analysis.threads;
+  d["dense_rate"] = analysis.dense_rate;
+  d["copy_rate"] = analysis.copy_rate;
+  d["network"] = timing_dicts(analysis.network);
+  d["layers"] = layers;
+  return d;
+}
+
 nb::dict challenge(Index neurons, Index layers, std::optional<Index> inputs, std::uint64_t seed,
                    const std::filesystem::path& data, const std::filesystem::path& mnist,
                    const std::string& engine, const std::string& check, int repeat) {
@@ -123,6 +167,7 @@ nb::dict challenge(Index neurons, Index layers, std::optional<Index> inputs, std
 void bind_recipes(nb::module_& m) {
   m.def("evaluate", &evaluation, "network"_a, "data"_a, "part"_a = "test");
   m.def("compile_network", &compiled);
+  m.def("analyze", &analyzed, "network"_a, "batches"_a, "seconds"_a);
   m.def("prune", &pruned, "network"_a, "data"_a, "method"_a, "target"_a, "once"_a, "settings"_a,
         "directory"_a);
   m.def("growing_options", [](const Settings& settings) {
