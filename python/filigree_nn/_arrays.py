@@ -39,6 +39,20 @@ def dense_array(x):
     return x
 
 
+def whole_numbers(values, what):
+    """An array of int32 with the same values; fractions, and whatever else would change, are refused."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{what} are whole numbers, but these are of type {values.dtype}")
+    limits = np.iinfo(np.int32)
+    wrong = ~((values >= limits.min) & (values <= limits.max))  # so that NaN is wrong
+    if values.dtype.kind == "f":
+        wrong |= values != np.floor(values)
+    if wrong.any():
+        raise ValueError(f"{what} are whole numbers of 32 bits, but there is {values[wrong].flat[0]}")
+    return np.ascontiguousarray(values, np.int32)
+
+
 def rows_of(x):
     """Rows for the engine, of an array, a data frame or a sparse matrix."""
     if scipy.sparse.issparse(x):

@@ -15,13 +15,40 @@ from ._arrays import csr_arrays, rows_of
 _PICTURE = 48  # pixels of a layer's picture
 
 
+def probabilities(outputs, loss, task):
+    """What the outputs of a network of this loss say of each class or label. Two classes may share one output."""
+    if loss == "cross-entropy":
+        return scipy.special.softmax(outputs, axis=1)
+    if loss == "mse":
+        return outputs
+    if loss == "binary-cross-entropy":
+        return scipy.special.expit(_of_two(outputs, task))
+    raise ValueError(f"a network of the loss {loss} gives values, not probabilities")
+
+
+def log_probabilities(outputs, loss, task):
+    """The logarithm of `probabilities`, which is finite where the probability itself underflows."""
+    if loss == "cross-entropy":
+        return scipy.special.log_softmax(outputs, axis=1)
+    if loss == "binary-cross-entropy":
+        return scipy.special.log_expit(_of_two(outputs, task))
+    with np.errstate(divide="ignore"):  # a sigmoid of 0 has a logarithm of minus infinity
+        return np.log(probabilities(outputs, loss, task))
+
+
+def _of_two(logits, task):
+    """A logit for each class where one output tells two apart; else the logits as they are."""
+    return np.hstack([-logits, logits]) if task == "classes" and logits.shape[1] == 1 else logits
+
+
 class Layer:
     """One layer: ``activation(weight @ x + bias)``.
 
     Attributes
     ----------
     weight : scipy.sparse.csr_array
-        One row for each output. Of a layer of a network it is read-only memory of the network, not a copy.
+        One row for each output. Of a layer of a network, its values and column indices are read-only memory of the
+        network, not a copy.
     bias : numpy.ndarray
     activation : str
         ``"identity"``, ``"relu"``, ``"leaky-relu"``, ``"sigmoid"``, ``"tanh"`` or ``"softplus"``.
@@ -156,8 +183,11 @@ class Network:
 
     @staticmethod
     def _layer(arrays):
+        begin = arrays["row_begin"]
+        if begin[-1] < 2**31:  # SciPy wants one type for both index arrays: the short one is converted, not the long one
+            begin = begin.astype(np.int32)
         weight = scipy.sparse.csr_array(
-            (arrays["value"], arrays["column"], arrays["row_begin"]),
+            (arrays["value"], arrays["column"], begin),
             shape=(arrays["outputs"] * arrays["experts"], arrays["inputs"]),
             copy=False,
         )
@@ -245,16 +275,7 @@ class Plan:
 
     def predict_proba(self, x):
         """Probabilities of the classes, or of each label, for each row."""
-        outputs = self.run(x)
-        if self._loss == "cross-entropy":
-            return scipy.special.softmax(outputs, axis=1)
-        if self._loss == "mse":
-            return outputs
-        if self._loss == "binary-cross-entropy":
-            likely = scipy.special.expit(outputs)
-            one_output = self._task == "classes" and outputs.shape[1] == 1
-            return np.hstack([1 - likely, likely]) if one_output else likely
-        raise ValueError(f"a network of the loss {self._loss} gives values, not probabilities")
+        return probabilities(self.run(x), self._loss, self._task)
 
     def __reduce__(self):
         return _plan, (self.network, self._exit_threshold)

@@ -15,13 +15,12 @@ import numbers
 
 import numpy as np
 import scipy.sparse
-import scipy.special
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state, column_or_1d, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target, unique_labels
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from .networks import Plan
+from .networks import Plan, log_probabilities, probabilities
 from .training import Rows, Trainer, TrainingData
 
 _X_TYPES = {"accept_sparse": "csr", "dtype": (np.float32, np.float64, np.uint8), "order": None}
@@ -247,19 +246,20 @@ class SparseMLPClassifier(ClassifierMixin, _SparseMLP):
         return self._partial(self._data(X, y, sample_weight, None if np.asarray(y).ndim == 2 else known))
 
     def predict_proba(self, X):
-        """The probability of each class, or of each label."""
-        outputs = self._outputs(X).astype(np.float64)
-        return scipy.special.expit(outputs) if self.multilabel_ else scipy.special.softmax(outputs, axis=1)
+        """The probability of each class, or of each label. With the loss ``"mse"``, each class for itself: no sum of 1."""
+        return probabilities(self._outputs(X).astype(np.float64), self.network_.loss, self.network_.task)
 
     def predict_log_proba(self, X):
         """The logarithm of `predict_proba`."""
-        outputs = self._outputs(X).astype(np.float64)
-        return scipy.special.log_expit(outputs) if self.multilabel_ else scipy.special.log_softmax(outputs, axis=1)
+        return log_probabilities(self._outputs(X).astype(np.float64), self.network_.loss, self.network_.task)
 
     def predict(self, X):
         """The most likely class, or the labels that are more likely than not."""
         outputs = self._outputs(X)
-        return (outputs > 0).astype(int) if self.multilabel_ else self.classes_[outputs.argmax(axis=1)]
+        if self.multilabel_:
+            return (outputs > 0).astype(int)
+        one_output = outputs.shape[1] == 1
+        return self.classes_[(outputs[:, 0] > 0).astype(int) if one_output else outputs.argmax(axis=1)]
 
 
 class SparseMLPRegressor(RegressorMixin, _SparseMLP):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from . import _core
-from ._arrays import csr_arrays, dense_array
+from ._arrays import csr_arrays, dense_array, whole_numbers
 from .networks import Network
 
 _HELP = {info["name"].replace("-", "_"): info for info in _core.settings()}
@@ -89,7 +89,7 @@ def _part(rows, task):
         made = _core.Rows(dense_array(rows.x))
     weight = None if rows.weight is None else np.ascontiguousarray(rows.weight, np.float32)
     if task == "classes":
-        return _core.Part(made, classes=np.ascontiguousarray(rows.y, np.int32), weights=weight)
+        return _core.Part(made, classes=whole_numbers(rows.y, "the numbers of classes"), weights=weight)
     return _core.Part(made, targets=np.ascontiguousarray(rows.y, np.float32).reshape(-1), weights=weight)
 
 
@@ -176,7 +176,10 @@ class Trainer:
 
     def step(self, rows):
         """One step on these rows, numbered from 0."""
-        self._trainer.step(np.ascontiguousarray(rows, np.int32))
+        rows = np.asarray(rows)
+        if rows.dtype.kind == "b":
+            raise ValueError("rows to step on are numbered from 0: np.flatnonzero(mask) has the numbers of a mask")
+        self._trainer.step(whole_numbers(rows, "the numbers of rows"))
 
     def go_on_with(self, data, epochs=1):
         """From here on with other rows, of the same features and targets."""

@@ -50,7 +50,9 @@ def test_layers_are_the_networks_own_memory_and_outlive_it():
     network = random_network()
     weight, again = network.layers[0].weight, fn.Network(network._core_network).layers[0].weight
     assert np.shares_memory(weight.data, again.data)
-    assert not weight.data.flags.writeable
+    assert np.shares_memory(weight.indices, again.indices)
+    assert weight.indices.dtype == weight.indptr.dtype == np.int32
+    assert not weight.data.flags.writeable and not weight.indices.flags.writeable
     before = weight.data.copy()
     del network, again
     gc.collect()
@@ -148,6 +150,28 @@ def test_classes_values_and_labels_are_told_apart():
     assert fn.train(x, texts, hidden=(8,), epochs=2).network.output_names == ["no", "yes"]
     assert fn.train(x, x[:, 0] * 2, hidden=(8,), epochs=2).network.task == "values"
     assert fn.train(x, (x[:, :3] > 0).astype(int), hidden=(8,), epochs=2).network.task == "labels"
+
+
+@pytest.mark.parametrize("numbers", [[0.5], [np.nan], [2**31], [-1], ["0"], np.ones(300, bool)])
+def test_a_step_takes_only_numbers_of_rows(numbers):
+    x, y = blobs()
+    trainer = Trainer(TrainingData(Rows(x, y), "classes"), hidden=(8,), epochs=2)
+    with pytest.raises(ValueError):
+        trainer.step(numbers)
+    assert trainer.steps == 0
+    trainer.step([0.0, 1.0])
+    trainer.step(np.arange(5, dtype=np.uint8))
+    assert trainer.steps == 2
+
+
+@pytest.mark.parametrize("wrong, message", [(0.5, "there is 0.5"), (np.nan, "there is nan"), (2.0**40, "whole numbers of 32 bits")])
+def test_classes_are_whole_numbers(wrong, message):
+    x, y = blobs()
+    classes = y.astype(float)
+    assert TrainingData(Rows(x, classes), "classes")._data.train_rows == 300
+    classes[7] = wrong
+    with pytest.raises(ValueError, match=message):
+        TrainingData(Rows(x, classes), "classes")
 
 
 def test_settings_are_checked():
