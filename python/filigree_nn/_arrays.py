@@ -23,9 +23,32 @@ def csr_arrays(matrix):
     )
 
 
+def _by_dlpack(owner, what):
+    try:
+        return np.from_dlpack(owner)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise ValueError(f"{what} cannot be reached by NumPy through DLPack: {error}") from error
+
+
+def array_of(x):
+    """A NumPy array of whatever has values, without a copy where there is memory: DLPack alone is enough."""
+    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        return _by_dlpack(x, "the memory of an array")
+    return np.asarray(x)
+
+
+def outputs_array(out):
+    """The memory that outputs are written to, as a NumPy array."""
+    if hasattr(out, "__dlpack__") and not isinstance(out, np.ndarray):
+        out = _by_dlpack(out, "the memory of out")
+    if not isinstance(out, np.ndarray) or out.dtype != np.float32 or out.ndim != 2 or not out.flags.writeable:
+        raise ValueError("out is a writeable array of float32 with two dimensions")
+    return out
+
+
 def dense_array(x):
     """An array of rows that the engine reads where it is, or a copy of another type or layout."""
-    x = np.asarray(x)
+    x = array_of(x)
     if x.ndim == 1:
         raise ValueError(f"rows of inputs have two dimensions, but there is one, of {x.shape[0]}: x.reshape(1, -1) is one row")
     if x.ndim != 2:
@@ -41,7 +64,7 @@ def dense_array(x):
 
 def whole_numbers(values, what):
     """An array of int32 with the same values; fractions, and whatever else would change, are refused."""
-    values = np.asarray(values)
+    values = array_of(values)
     if values.dtype.kind not in "biuf":
         raise ValueError(f"{what} are whole numbers, but these are of type {values.dtype}")
     limits = np.iinfo(np.int32)

@@ -10,7 +10,7 @@ import scipy.sparse
 import scipy.special
 
 from . import _core
-from ._arrays import csr_arrays, rows_of
+from ._arrays import csr_arrays, outputs_array, rows_of
 
 _PICTURE = 48  # pixels of a layer's picture
 
@@ -254,8 +254,8 @@ class Plan:
         Parameters
         ----------
         x : array_like or sparse matrix
-            Rows of inputs; float32, float64, uint8 and CSR are read where they are.
-        out : numpy.ndarray, optional
+            Rows of inputs; float32, float64, uint8 and CSR are read where they are, by DLPack as well.
+        out : numpy.ndarray, or an object that offers writable memory by DLPack, optional
             Where the outputs go: float32, a row for each row of x.
 
         Returns
@@ -268,9 +268,7 @@ class Plan:
             raise ValueError(f"rows of {rows.columns} values, but the network has {self._plan.inputs} inputs")
         if out is None:
             out = np.empty((rows.rows, self._plan.outputs), np.float32)
-        elif not isinstance(out, np.ndarray) or out.dtype != np.float32 or out.ndim != 2 or not out.flags.writeable:
-            raise ValueError("out is a writeable array of float32 with two dimensions")
-        self._plan.run(rows, out)
+        self._plan.run(rows, outputs_array(out))
         return out
 
     def predict_proba(self, x):

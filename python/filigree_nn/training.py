@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from . import _core
-from ._arrays import csr_arrays, dense_array, whole_numbers
+from ._arrays import array_of, csr_arrays, dense_array, whole_numbers
 from .networks import Network
 
 _HELP = {info["name"].replace("-", "_"): info for info in _core.settings()}
@@ -87,10 +87,10 @@ def _part(rows, task):
         made = _core.Rows(*csr_arrays(rows.x))
     else:
         made = _core.Rows(dense_array(rows.x))
-    weight = None if rows.weight is None else np.ascontiguousarray(rows.weight, np.float32)
+    weight = None if rows.weight is None else np.ascontiguousarray(array_of(rows.weight), np.float32)
     if task == "classes":
         return _core.Part(made, classes=whole_numbers(rows.y, "the numbers of classes"), weights=weight)
-    return _core.Part(made, targets=np.ascontiguousarray(rows.y, np.float32).reshape(-1), weights=weight)
+    return _core.Part(made, targets=np.ascontiguousarray(array_of(rows.y), np.float32).reshape(-1), weights=weight)
 
 
 class TrainingData:
@@ -246,10 +246,10 @@ def train(
     -------
     TrainRun
     """
-    y = np.asarray(y)
+    y = array_of(y)
     if task is None:
         task = "values" if y.dtype.kind == "f" else "labels" if y.ndim == 2 and y.shape[1] > 1 else "classes"
-    names, targets, number_of = [], 0, lambda values: np.asarray(values)
+    names, targets, number_of = [], 0, array_of
     if task == "classes":
         if y.ndim != 1:
             raise ValueError(f"classes have one dimension, but y has {y.ndim}")
@@ -257,7 +257,7 @@ def train(
         names, targets = [str(each) for each in classes], len(classes)
 
         def number_of(values):
-            values = np.asarray(values)
+            values = array_of(values)
             numbers = np.searchsorted(classes, values).clip(max=len(classes) - 1)
             if not np.array_equal(classes[numbers], values):
                 raise ValueError("there are classes that no row to train on has")
