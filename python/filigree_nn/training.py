@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training: networks that are sparse from the first step to the last."""
 
+import contextlib
 import dataclasses
 import re
 
@@ -170,6 +171,9 @@ class Trainer:
         """All there is to know: weights, connections, moments, counters, settings."""
         return {"checkpoint": self._trainer.state()}
 
+    def __reduce__(self):
+        raise TypeError("a Trainer cannot be pickled or copied: keep its state_dict(), and go on with Trainer.from_state(data, state)")
+
     def epoch(self):
         """Trains on all rows once; a dict that tells how it went. Ctrl-C stops it: the next call goes on from there."""
         return self._trainer.epoch()
@@ -268,22 +272,22 @@ def train(
         Rows(x, number_of(y), sample_weight), task, targets, names, feature_names, part(validation), part(test)
     )
     trainer = Trainer(data, preset=preset, start=start, **chosen)
-    bar = _bar(int(trainer.setting("epochs"))) if progress else None
-    while not trainer.done:
-        report = trainer.epoch()
-        if bar is not None:
-            bar.set_postfix(loss=f"{report['train_loss']:.4f}", refresh=False)
-            bar.update()
-        if callback is not None and callback(report) is True:
-            break
-    if bar is not None:
-        bar.close()
     epochs = int(trainer.setting("epochs"))
+    with _bar(epochs) if progress else contextlib.nullcontext() as bar:
+        while not trainer.done:
+            report = trainer.epoch()
+            if bar is not None:
+                bar.set_postfix(loss=f"{report['train_loss']:.4f}", refresh=False)
+                bar.update()
+            if callback is not None and callback(report) is True:
+                break
     trainer.use_best()
     return TrainRun(trainer.network, trainer.history, len(trainer.history) < epochs)
 
 
 def _bar(epochs):
-    from tqdm.auto import tqdm
-
+    try:
+        from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("progress=True shows a bar of tqdm, which is missing: pip install tqdm") from error
     return tqdm(total=epochs, unit="epoch")

@@ -67,6 +67,19 @@ def test_works_in_pipelines_grids_folds_and_calibration():
     assert calibrated.predict_proba(x).shape == (len(y), 2)
 
 
+def test_takes_the_data_frames_that_a_pipeline_makes():
+    x, y = load_iris(return_X_y=True, as_frame=True)
+    pipeline = make_pipeline(StandardScaler(), SparseMLPClassifier((16,), max_iter=20, random_state=0)).set_output(transform="pandas")
+    pipeline.fit(x, y)
+    assert list(pipeline[-1].feature_names_in_) == list(x.columns)
+    assert pipeline[-1].network_.input_names == list(x.columns)
+    assert pipeline.score(x, y) > 0.9
+    plain = make_pipeline(StandardScaler(), SparseMLPClassifier((16,), max_iter=20, random_state=0)).fit(x, y)
+    assert np.array_equal(plain.predict_proba(x), pipeline.predict_proba(x))
+    with pytest.raises(ValueError, match="feature names"):
+        pipeline[-1].predict(x.rename(columns=str.upper))
+
+
 def test_learns_values_labels_and_sparse_rows():
     x, y = load_diabetes(return_X_y=True)
     assert SparseMLPRegressor(random_state=0).fit(x, y).score(x, y) > 0.4

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What training does beside the network: bars, copies of its state, data that change under it."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import filigree_nn as fn
+from filigree_nn.training import Rows, Trainer, TrainingData
+
+
+def blobs(rows=300):
+    x = np.random.default_rng(0).normal(size=(rows, 8)).astype(np.float32)
+    return x, (x[:, 0] > x[:, 1]).astype(int)
+
+
+def test_progress_shows_a_bar(capsys):
+    x, y = blobs()
+    fn.train(x, y, hidden=(8,), epochs=4, progress=True)
+    shown = capsys.readouterr().err
+    assert "4/4" in shown and "epoch/s" in shown and "loss=" in shown
+
+
+def test_a_bar_is_closed_when_a_callback_fails():
+    import tqdm
+
+    def fail(report):
+        raise KeyError("mine")
+
+    x, y = blobs()
+    with pytest.raises(KeyError, match="mine"):
+        fn.train(x, y, hidden=(8,), epochs=4, progress=True, callback=fail)
+    assert not tqdm.tqdm._instances
+
+
+def test_progress_says_what_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    x, y = blobs()
+    with pytest.raises(ImportError, match="pip install tqdm"):
+        fn.train(x, y, hidden=(8,), epochs=4, progress=True)
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_trainer_names_what_to_keep_in_its_place(copied):
+    x, y = blobs()
+    trainer = Trainer(TrainingData(Rows(x, y), "classes"), hidden=(8,), epochs=2)
+    with pytest.raises(TypeError, match="state_dict"):
+        copied(trainer)
+    assert pickle.loads(pickle.dumps(trainer.state_dict())) == trainer.state_dict()
+
+
+CHANGED = """
+import sys, threading, numpy as np, filigree_nn as fn
+kind = np.dtype(sys.argv[1])
+x = np.random.default_rng(0).integers(0, 200, size=(20000, 32)).astype(kind)
+y, weight = (x[:, 0] > 99).astype(np.int32), np.ones(len(x), np.float32)
+ended = []
+def work():
+    try:
+        ended.append(len(fn.train(x, y, sample_weight=weight, hidden=(64, 64), epochs=20, seed=1).history))
+    except ValueError as error:
+        ended.append(error)
+thread = threading.Thread(target=work)
+thread.start()
+extremes = [0, 255] if kind == np.uint8 else [np.nan, np.inf, -1e38, 0]
+rounds = 0
+while thread.is_alive():
+    x[...] = extremes[rounds % len(extremes)]
+    y[...] = [-1, 2**31 - 1][rounds % 2]
+    weight[...] = [np.nan, -1e30][rounds % 2]
+    rounds += 1
+thread.join()
+print("changed" if rounds > 1 and len(ended) == 1 else "not changed")
+"""
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "uint8"])
+def test_arrays_that_change_while_they_are_read_are_no_crash(kind):
+    done = subprocess.run([sys.executable, "-c", CHANGED, kind], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "changed\n"), done.stderr
+
+
+SPARSE_CHANGED = """
+import threading, numpy as np, scipy.sparse, filigree_nn as fn
+x = scipy.sparse.random_array((20000, 200), density=0.05, rng=0, dtype=np.float32).tocsr()
+y = np.arange(20000) % 2
+plan = fn.train(x, y, hidden=(16,), epochs=1).network.compile()
+sound, ended = x.indices[-1], threading.Event()
+def change():
+    while not ended.is_set():
+        x.indices[-1] = 2**31 - 1
+        x.indices[-1] = sound
+thread = threading.Thread(target=change)
+thread.start()
+fine = 0
+for _ in range(100):
+    for work in (lambda: plan.run(x), lambda: fn.train(x, y, hidden=(8,), epochs=1)):
+        try:
+            work()
+            fine += 1
+        except ValueError:
+            pass
+ended.set()
+thread.join()
+print("ended", fine > 0)
+"""
+
+
+def test_positions_that_change_while_they_are_read_are_no_crash():
+    done = subprocess.run([sys.executable, "-c", SPARSE_CHANGED], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "ended True\n"), done.stderr
