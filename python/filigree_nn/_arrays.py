@@ -10,14 +10,17 @@ _DENSE = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.uint8))
 
 
 def csr_arrays(matrix):
-    """The three arrays of a CSR matrix whose columns ascend within each row and occur once."""
+    """The three arrays of a CSR matrix whose columns ascend within each row and occur once.
+
+    The positions are copies: if the matrix changes while it is read, those that were checked are those that are used.
+    """
     matrix = scipy.sparse.csr_array(matrix)
     if not (matrix.has_sorted_indices and matrix.has_canonical_format):
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return (
-        np.ascontiguousarray(matrix.indptr, dtype=np.int64),
-        np.ascontiguousarray(matrix.indices, dtype=np.int32),
+        np.array(matrix.indptr, dtype=np.int64),
+        np.array(matrix.indices, dtype=np.int32),
         np.ascontiguousarray(matrix.data, dtype=np.float32),
         matrix.shape[1],
     )

@@ -254,7 +254,7 @@ class Plan:
         Parameters
         ----------
         x : array_like or sparse matrix
-            Rows of inputs; float32, float64, uint8 and CSR are read where they are, by DLPack as well.
+            Rows of inputs; float32, float64, uint8 and the values of CSR are read where they are, by DLPack as well.
         out : numpy.ndarray, or an object that offers writable memory by DLPack, optional
             Where the outputs go: float32, a row for each row of x.
 
