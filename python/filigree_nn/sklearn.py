@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from .networks import Plan, log_probabilities, probabilities
-from .training import Rows, Trainer, TrainingData
+from .training import Rows, Trainer, TrainingData, epochs_of, line_of
 
 _X_TYPES = {"accept_sparse": "csr", "dtype": (np.float32, np.float64, np.uint8), "order": None}
 
@@ -92,10 +92,9 @@ class _SparseMLP(BaseEstimator):
 
     def _train(self, data, start=None):
         trainer = Trainer(data, preset=self.preset, start=start, **self._chosen())
-        while not trainer.done:
-            report = trainer.epoch()
+        for report in epochs_of(trainer):
             if self.verbose:
-                print(f"epoch {report['epoch']}: loss {report['train_loss']:.5f}, score {report['train_score']:.4f}")
+                print(line_of(report))
         trainer.use_best()
         self._trainer = None
         self._keep(trainer)

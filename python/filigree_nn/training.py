@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import logging
 import re
 
 import numpy as np
@@ -12,6 +13,7 @@ from . import _core
 from ._arrays import array_of, csr_arrays, dense_array, whole_numbers
 from .networks import Network
 
+_log = logging.getLogger("filigree_nn")
 _HELP = {info["name"].replace("-", "_"): info for info in _core.settings()}
 
 
@@ -217,6 +219,25 @@ class Trainer:
         self._trainer.set_peak_learning_rate(rate)
 
 
+def line_of(report):
+    """What there is to say of an epoch, in one line."""
+    parts = [f"epoch {report['epoch']}: loss {report['train_loss']:.5f}", f"score {report['train_score']:.4f}"]
+    for part in ("validation", "test"):
+        if np.isfinite(score := report[f"{part}_score"]):
+            parts.append(f"{part} score {score:.4f}")
+    return ", ".join([*parts, f"{report['connections']} connections", f"{report['seconds']:.3f} s"])
+
+
+def epochs_of(trainer):
+    """Trains until it is done, and yields what is known of each epoch; the logger ``filigree_nn`` is told as well."""
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("settings: %s", " ".join(f"{name}={trainer.setting(name)}" for name in _HELP))
+    while not trainer.done:
+        report = trainer.epoch()
+        _log.info("%s", line_of(report))
+        yield report
+
+
 def train(
     x, y, *, task=None, sample_weight=None, validation=None, test=None, feature_names=(), preset="auto", start=None,
     callback=None, progress=False, **chosen,
@@ -242,7 +263,7 @@ def train(
     callback : callable, optional
         Is called with the dict of each epoch; training ends if it returns True.
     progress : bool
-        Shows a bar of tqdm.
+        Shows a bar of tqdm. The logger ``filigree_nn`` has a line for each epoch, at the level INFO, either way.
     **chosen
         Any of `settings`: ``sparsity=0.97, hidden=(256, 256), epochs=50, seed=1``.
 
@@ -274,8 +295,7 @@ def train(
     trainer = Trainer(data, preset=preset, start=start, **chosen)
     epochs = int(trainer.setting("epochs"))
     with _bar(epochs) if progress else contextlib.nullcontext() as bar:
-        while not trainer.done:
-            report = trainer.epoch()
+        for report in epochs_of(trainer):
             if bar is not None:
                 bar.set_postfix(loss=f"{report['train_loss']:.4f}", refresh=False)
                 bar.update()

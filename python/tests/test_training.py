@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import filigree_nn as fn
+from filigree_nn.sklearn import SparseMLPClassifier
 from filigree_nn.training import Rows, Trainer, TrainingData
 
 
@@ -42,6 +43,29 @@ def test_progress_says_what_is_missing(monkeypatch):
     x, y = blobs()
     with pytest.raises(ImportError, match="pip install tqdm"):
         fn.train(x, y, hidden=(8,), epochs=4, progress=True)
+
+
+def test_the_log_has_a_line_for_each_epoch(caplog):
+    x, y = blobs()
+    with caplog.at_level("INFO", "filigree_nn"):
+        run = fn.train(x, y, hidden=(8,), epochs=3, validation=(x, y))
+    assert [record.levelname for record in caplog.records] == ["INFO"] * 3
+    for record, report in zip(caplog.records, run.history):
+        assert record.message.startswith(f"epoch {report['epoch']}: loss {report['train_loss']:.5f}, score ")
+        assert f"validation score {report['validation_score']:.4f}" in record.message
+        assert "test score" not in record.message
+
+
+def test_the_log_has_the_settings_for_those_who_debug(caplog):
+    x, y = blobs()
+    with caplog.at_level("DEBUG", "filigree_nn"):
+        SparseMLPClassifier((7, 5), max_iter=2, random_state=0).fit(x, y)
+    first, *epochs = caplog.records
+    assert first.levelname == "DEBUG" and " hidden=7-5 " in first.message and " epochs=2 " in first.message
+    assert [record.levelname for record in epochs] == ["INFO"] * 2
+    caplog.clear()
+    fn.train(x, y, hidden=(8,), epochs=2)
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
