@@ -174,7 +174,9 @@ class Trainer:
         return {"checkpoint": self._trainer.state()}
 
     def __reduce__(self):
-        raise TypeError("a Trainer cannot be pickled or copied: keep its state_dict(), and go on with Trainer.from_state(data, state)")
+        raise TypeError(
+            "a Trainer cannot be pickled or copied: keep its state_dict(), and go on with Trainer.from_state(data, state)"
+        )
 
     def epoch(self):
         """Trains on all rows once; a dict that tells how it went. Ctrl-C stops it: the next call goes on from there."""

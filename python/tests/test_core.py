@@ -164,7 +164,7 @@ def test_a_step_takes_only_numbers_of_rows(numbers):
     assert trainer.steps == 2
 
 
-@pytest.mark.parametrize("wrong, message", [(0.5, "there is 0.5"), (np.nan, "there is nan"), (2.0**40, "whole numbers of 32 bits")])
+@pytest.mark.parametrize("wrong, message", [(0.5, "there is 0.5"), (np.nan, "there is nan"), (2.0**40, "of 32 bits")])
 def test_classes_are_whole_numbers(wrong, message):
     x, y = blobs()
     classes = y.astype(float)

@@ -69,8 +69,8 @@ def test_works_in_pipelines_grids_folds_and_calibration():
 
 def test_takes_the_data_frames_that_a_pipeline_makes():
     x, y = load_iris(return_X_y=True, as_frame=True)
-    pipeline = make_pipeline(StandardScaler(), SparseMLPClassifier((16,), max_iter=20, random_state=0)).set_output(transform="pandas")
-    pipeline.fit(x, y)
+    pipeline = make_pipeline(StandardScaler(), SparseMLPClassifier((16,), max_iter=20, random_state=0))
+    pipeline.set_output(transform="pandas").fit(x, y)
     assert list(pipeline[-1].feature_names_in_) == list(x.columns)
     assert pipeline[-1].network_.input_names == list(x.columns)
     assert pipeline.score(x, y) > 0.9
