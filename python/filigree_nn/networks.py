@@ -128,7 +128,7 @@ class Network:
         Examples
         --------
         >>> import numpy as np, scipy.sparse, filigree_nn as fn
-        >>> weight = scipy.sparse.random_array((3, 5), density=0.4, rng=1)
+        >>> weight = scipy.sparse.csr_array(np.eye(3, 5))
         >>> network = fn.Network.from_layers([(weight, np.zeros(3), "relu")])
         >>> network.inputs, network.outputs
         (5, 3)

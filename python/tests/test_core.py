@@ -19,10 +19,14 @@ import filigree_nn as fn
 from filigree_nn.training import Rows, Trainer, TrainingData
 
 
+def random_weight(generator, shape, density):
+    return scipy.sparse.csr_array(generator.uniform(-1, 1, shape) * (generator.random(shape) < density), dtype=np.float32)
+
+
 def random_network(seed=0, inputs=20, outputs=4):
     generator = np.random.default_rng(seed)
-    first = scipy.sparse.random_array((16, inputs), density=0.3, rng=generator, dtype=np.float32)
-    second = scipy.sparse.random_array((outputs, 16), density=0.5, rng=generator, dtype=np.float32)
+    first = random_weight(generator, (16, inputs), 0.3)
+    second = random_weight(generator, (outputs, 16), 0.5)
     return fn.Network.from_layers(
         [(first, generator.normal(size=16), "relu"), (second, None, "identity")], loss="cross-entropy"
     )

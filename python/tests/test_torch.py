@@ -9,6 +9,11 @@ torch = pytest.importorskip("torch")
 import filigree_nn as fn
 from filigree_nn.torch import Evolution, SparseLinear, from_torch, sparsify, to_torch
 
+try:
+    from torch.func import functional_call
+except ImportError:  # before PyTorch 2
+    from torch.nn.utils.stateless import functional_call
+
 
 @pytest.mark.parametrize("sparsity", [0.0, 0.5, 0.9, 0.99])
 @pytest.mark.parametrize("shape", [(7,), (1, 7), (33, 7), (2, 5, 7)])
@@ -33,7 +38,7 @@ def test_computes_what_a_dense_layer_of_its_weights_does(sparsity, shape):
 def test_gradients_agree_with_differences():
     layer = SparseLinear(6, 5, 0.5).double()
     x = torch.randn(4, 6, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda rows, weight, bias: torch.func.functional_call(layer, {"weight": weight, "bias": bias}, rows),
+    assert torch.autograd.gradcheck(lambda rows, weight, bias: functional_call(layer, {"weight": weight, "bias": bias}, rows),
                                     (x, layer.weight, layer.bias))
 
 
