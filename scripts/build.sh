@@ -19,7 +19,7 @@ run() {
 if [ ! -f "$directory/build.ninja" ]; then
   echo "filigree: building ($preset); this takes a few minutes the first time" >&2
   run cmake --preset "$preset"
-elif [ "$preset" = test ] && ! { grep -q '^FILIGREE_TESTS:.*=ON' "$directory/CMakeCache.txt" && grep -q '^FILIGREE_PYTHON:.*=ON' "$directory/CMakeCache.txt"; }; then
+elif [[ "$preset" = test || "$preset" = asan ]] && ! { grep -q '^FILIGREE_TESTS:.*=ON' "$directory/CMakeCache.txt" && grep -q '^FILIGREE_PYTHON:.*=ON' "$directory/CMakeCache.txt"; }; then
   run cmake --preset "$preset"
 elif [[ " $* " == *" filigree_peers_plugin "* ]] && grep -q '^GRAPHBLAS_.*NOTFOUND' "$directory/CMakeCache.txt"; then
   run cmake --preset "$preset"  # peers have been installed since

@@ -4,7 +4,8 @@
 #   build     the program and the library       peers     what benchmarks measure filigree against
 #   test      the test suite                    sanitize  the builds with sanitizers and the fuzzers
 #   lint      clang-tidy                        room      scripts/clean_room.sh
-#   python    what the Python package is built with
+#   python    what the Python package is built with      torch     PyTorch for the CPU, and its NumPy and SciPy
+#   wheel     a Python for scripts/wheel.sh, if need be
 # Says nothing if all are there.
 set -euo pipefail
 
@@ -14,6 +15,8 @@ build="g++ cmake ninja-build pkg-config libhwy-dev libfmt-dev libcli11-dev nlohm
 peers="libgraphblas-dev libeigen3-dev"
 test="libgtest-dev libgmock-dev librapidcheck-dev clang-format"
 python="python3-dev python3-venv"
+torch="python3-torch python3-numpy python3-scipy"
+wheel="make xz-utils zlib1g-dev libssl-dev"
 sanitize="clang libclang-rt-dev llvm"
 lint="clang-tidy"
 room="debootstrap"
@@ -21,8 +24,8 @@ room="debootstrap"
 wanted=""
 for set in "${@:-build}"; do
   case "$set" in
-    build | peers | test | sanitize | lint | room | python) wanted="$wanted ${!set}" ;;
-    *) echo "usage: scripts/packages.sh build|peers|test|sanitize|lint|room|python …" >&2; exit 2 ;;
+    build | peers | test | sanitize | lint | room | python | torch | wheel) wanted="$wanted ${!set}" ;;
+    *) echo "usage: scripts/packages.sh build|peers|test|sanitize|lint|room|python|torch|wheel …" >&2; exit 2 ;;
   esac
 done
 

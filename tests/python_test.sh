@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs the tests of the Python package: python_test.sh BUILD SOURCE PYTHON all|torch|asan [RUNTIME].
+#   all    every test, and the examples of the docstrings
+#   torch  the same where PyTorch is; skipped without FILIGREE_ALL
+#   asan   the same with AddressSanitizer's RUNTIME loaded first, without the scripts of examples/
+set -euo pipefail
+build=$1 source=$2 python=$3 what=$4
+export PYTHONPATH=$build/python
+options=(-q --no-header -p no:cacheprovider --doctest-modules)
+case "$what" in
+  all) options+=(--doctest-ignore-import-errors) ;;
+  torch)
+    [ -n "${FILIGREE_ALL:-}" ] || { echo "skipped: FILIGREE_ALL is not set"; exit 77; }
+    "$python" -c 'import torch, filigree_nn.torch; print("PyTorch", torch.__version__)'  # a missing one is no skip
+    ;;
+  asan)
+    options+=(--doctest-ignore-import-errors "--ignore-glob=*examples*" --capture=sys)  # reports are written past Python
+    # Exceptions are thrown through the run-time library, which needs C++'s own from the start. Python never frees all.
+    export LD_PRELOAD="$5 $("${CXX:-g++}" -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
+    ;;
+  *) echo "python_test.sh: $what is not known" >&2; exit 2 ;;
+esac
+exec "$python" -X dev -m pytest "${options[@]}" "$build/python/filigree_nn" "$source/python/tests"
