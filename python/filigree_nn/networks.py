@@ -2,6 +2,7 @@
 """Networks, and plans that run them."""
 
 import html
+import logging
 import math
 import os
 
@@ -105,11 +106,48 @@ class Network:
             raise TypeError("a network is made by Network.load(), Network.from_layers() or train()")
         self._core_network = core
         self._layers = None
+        self.notes = []
 
     @classmethod
-    def load(cls, path):
-        """A model file, the directory of a training run, or one in the official challenge layout."""
-        return cls(_core.Network.load(os.fspath(path)))
+    def load(
+        cls, path, *, activation="relu", cap=math.inf, slope=0.01, last="identity", loss=None, orientation="auto",
+        bias_row=False, epsilon=1e-5, input_scale=1.0, keep_zeros=False,
+    ):
+        """A network from a file or directory of any form, told by what it holds.
+
+        Parameters
+        ----------
+        path : path
+            A model file, the directory of a training run, ONNX, a state dict of PyTorch as safetensors, matrices of SciPy
+            (npz) or Matrix Market, or a directory in the official challenge layout.
+        activation, cap, slope, last : str, float, float, str
+            Where the file has none: after every layer but the last, and after the last.
+        loss : str, optional
+            What the outputs mean, by what they were trained for; else as the file says.
+        orientation : {"auto", "out-in", "in-out"}
+            Whether matrices have a row for each output or for each input.
+        bias_row : bool
+            Whether the last row of each matrix holds the biases.
+        epsilon : float
+            Of batch normalisation in a state dict.
+        input_scale : float
+            By which inputs are multiplied first.
+        keep_zeros : bool
+            Whether weights that are zero stay connections.
+
+        Returns
+        -------
+        Network
+            Its `notes` say what was taken for granted; they are told to the logger ``filigree_nn`` as well.
+        """
+        core, notes, _, _ = _core.Network.import_file(
+            os.fspath(path), activation, cap, slope, last, loss, orientation, bias_row, epsilon, input_scale, keep_zeros
+        )
+        for note in notes:
+            logging.getLogger("filigree_nn").info("%s: %s", path, note)
+        network = cls(core)
+        network.notes = notes
+        return network
 
     @classmethod
     def from_layers(cls, layers, *, loss=None, mean=(), scale=(), input_names=(), output_names=()):
@@ -158,9 +196,19 @@ class Network:
             )
         )
 
-    def save(self, path):
-        """Writes a model file: the old one or the new one is there, never half."""
-        self._core_network.save(os.fspath(path))
+    def save(self, path, *, form=None, opset=17, sparse=False):
+        """Writes a file: the old one or the new one is there, never half.
+
+        Parameters
+        ----------
+        path : path
+            ``.safetensors`` is a model file, ``.onnx`` is ONNX, a name without ending a directory of SciPy's npz files.
+        form : {"filigree", "onnx", "state-dict", "scipy", "matrix-market"}, optional
+            In the place of what the name says.
+        opset, sparse : int, bool
+            Of ONNX: the operator set, and whether weights are sparse initialisers.
+        """
+        self._core_network.save(os.fspath(path), form, opset, sparse)
 
     def to_bytes(self):
         """What `save` writes, in memory."""
@@ -169,6 +217,16 @@ class Network:
     @classmethod
     def from_bytes(cls, data):
         return cls(_core.Network.from_bytes(bytes(data)))
+
+    def analyze(self, batches=(1, 32, 512), seconds=0.1):
+        """How fast it runs here, layer by layer, next to a dense network with its zeros filled in.
+
+        Returns
+        -------
+        dict
+            ``"summary"`` is a sentence; ``"network"`` and each of ``"layers"`` have timings for each number of rows.
+        """
+        return _core.analyze(self._core_network, [int(rows) for rows in batches], float(seconds))
 
     def compile(self, *, exit_threshold=1.0):
         """Makes it ready to run on this machine: a `Plan`."""
@@ -270,6 +328,10 @@ class Plan:
             out = np.empty((rows.rows, self._plan.outputs), np.float32)
         self._plan.run(rows, outputs_array(out))
         return out
+
+    def analyze(self, batches=(1, 32, 512), seconds=0.1):
+        """See `Network.analyze`."""
+        return self.network.analyze(batches, seconds)
 
     def predict_proba(self, x):
         """Probabilities of the classes, or of each label, for each row."""

@@ -11,7 +11,10 @@ torch.Size([32, 10])
 """
 
 import fnmatch
+import json
 import math
+import struct
+import tempfile
 
 import numpy as np
 import scipy.sparse
@@ -318,6 +321,42 @@ def from_torch(model, loss="cross-entropy"):
         bias = None if module.bias is None else module.bias.detach().numpy()
         layers.append(Layer(weight, bias, "identity"))
     return Network.from_layers(layers, loss=loss)
+
+
+def load_state_dict(path, **options):
+    """A `Network` of a state dict that ``torch.save`` wrote: weights alone are read, no code is run.
+
+    Parameters
+    ----------
+    path : path
+    **options
+        See `Network.load`: ``activation="tanh"``, for example.
+    """
+    return from_state_dict(torch.load(path, map_location="cpu", weights_only=True), **options)
+
+
+def from_state_dict(state, **options):
+    """A `Network` of a state dict: linear layers and batch normalisations in the order of their names.
+
+    Parameters
+    ----------
+    state : dict
+        As ``model.state_dict()`` gives it.
+    **options
+        See `Network.load`.
+    """
+    arrays = {name: value.detach().to("cpu", torch.float32).contiguous().numpy() for name, value in state.items()}
+    header, offset = {}, 0
+    for name, values in arrays.items():
+        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [offset, offset + values.nbytes]}
+        offset += values.nbytes
+    text = json.dumps(header).encode()
+    with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for values in arrays.values():
+            file.write(values.tobytes())
+        file.flush()
+        return Network.load(file.name, **options)
 
 
 def to_torch(network):

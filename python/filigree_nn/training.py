@@ -111,11 +111,11 @@ class TrainingData:
     """
 
     def __init__(self, train, task, targets=0, names=(), feature_names=(), validation=None, test=None):
-        given = [rows for rows in (train, validation, test) if rows is not None]
-        if task == "classes" and not names and all(len(rows.y) for rows in given):
-            targets = targets or 1 + max(int(np.max(rows.y)) for rows in given)
-            names = [str(number) for number in range(targets)]
         parts = [None if rows is None else _part(rows, task) for rows in (train, validation, test)]
+        given = [array_of(rows.y) for rows in (train, validation, test) if rows is not None]
+        if task == "classes" and not names and all(y.size for y in given):
+            targets = targets or 1 + max(int(y.max()) for y in given)
+            names = [str(number) for number in range(targets)]
         self._kept = parts
         self._data = _core.Data(
             parts[0], task, targets, list(names), list(feature_names), validation=parts[1], test=parts[2], borrow=True

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import filigree_nn as fn
-from filigree_nn.torch import Evolution, SparseLinear, from_torch, sparsify, to_torch
+from filigree_nn.torch import Evolution, SparseLinear, from_torch, load_state_dict, sparsify, to_torch
 
 try:
     from torch.func import functional_call
@@ -138,3 +138,20 @@ def test_damage_is_an_error_and_no_crash():
         SparseLinear(5, 5, 1)
     with pytest.raises(RuntimeError):
         SparseLinear(5, 5)(torch.randn(2, 6))
+
+
+def test_state_dicts_become_networks(tmp_path):
+    torch.manual_seed(5)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 3)
+    )
+    with torch.no_grad():
+        model[1].running_mean.normal_()
+        model[1].running_var.uniform_(0.5, 2)
+    model.eval()
+    torch.save(model.state_dict(), tmp_path / "model.pt")
+    network = load_state_dict(tmp_path / "model.pt")
+    x = torch.randn(20, 6)
+    with torch.no_grad():
+        expected = model(x).numpy()
+    assert np.abs(network.compile().run(x.numpy()) - expected).max() <= 64 * 2.0**-24 * (1 + np.abs(expected).max())

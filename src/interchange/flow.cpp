@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <ranges>
 
 #include "base/error.h"
 
@@ -16,6 +15,12 @@ std::vector<Index> counted(Index count) {
   std::vector<Index> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
+}
+
+bool is_counted(const std::vector<Index>& numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != static_cast<Index>(i)) return false;
+  return true;
 }
 
 float rounded(double value, const char* what) {
@@ -85,13 +90,12 @@ Flow Flow::scaled(const std::vector<double>& scale, const std::vector<double>& s
 }
 
 bool Flow::plain() const {
-  return scale_.empty() && shift_.empty() &&
-         std::ranges::equal(source_, std::views::iota(0, static_cast<int>(source_.size())));
+  return scale_.empty() && shift_.empty() && is_counted(source_);
 }
 
 bool Flow::scales_inputs() const {
   return done_.empty() && open_ == nullptr && scaling_.none() && (!scale_.empty() || !shift_.empty()) &&
-         std::ranges::equal(source_, std::views::iota(0, inputs_)) &&
+         is_counted(source_) && std::ssize(source_) == inputs_ &&
          std::ranges::none_of(scale_, [](double s) { return s == 0 || !std::isfinite(s); });
 }
 

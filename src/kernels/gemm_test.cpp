@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "kernels/test_support.h"
+#include "kernels/test_targets.h"
 
 namespace filigree::internal {
 namespace {
@@ -28,10 +29,12 @@ std::vector<float> stored(long rows, long cols, long gap, std::uint64_t seed) {
   return m;
 }
 
-void check(const Case& t) {
-  SCOPED_TRACE(testing::Message() << t.rows << " × " << t.depth << " × " << t.cols << ", transposed "
-                                  << t.a_transposed << t.b_transposed << ", beta " << t.beta << ", gap "
-                                  << t.gap);
+using Gemm = decltype(&gemm);
+
+void check(const Case& t, Gemm product) {
+  SCOPED_TRACE(testing::Message() << (product == &gemm ? "oneDNN, " : "plain, ") << t.rows << " × " << t.depth
+                                  << " × " << t.cols << ", transposed " << t.a_transposed << t.b_transposed
+                                  << ", beta " << t.beta << ", gap " << t.gap);
   const long a_cols = t.a_transposed ? t.rows : t.depth;
   const long b_cols = t.b_transposed ? t.depth : t.cols;
   const auto a = stored(t.a_transposed ? t.depth : t.rows, a_cols, t.gap, 1);
@@ -45,17 +48,17 @@ void check(const Case& t) {
   std::vector<float> c(t.rows * stride, kUntouched);
   for (long i = 0; i < t.rows; ++i)
     for (long j = 0; j < t.cols; ++j) c[i * stride + j] = t.beta == 0 ? kNan : before[i * t.cols + j];
-  gemm(t.rows, t.cols, t.depth, {a.data(), a_cols + t.gap, t.a_transposed},
-       {b.data(), b_cols + t.gap, t.b_transposed}, t.beta, c.data(), stride);
+  product(t.rows, t.cols, t.depth, {a.data(), a_cols + t.gap, t.a_transposed},
+          {b.data(), b_cols + t.gap, t.b_transposed}, t.beta, c.data(), stride);
   for (long i = 0; i < t.rows; ++i) {
     for (long j = 0; j < t.cols; ++j) {
       double sum = t.beta == 0 ? 0 : double{t.beta} * before[i * t.cols + j];
       double magnitude = std::fabs(sum);
       for (long k = 0; k < t.depth; ++k) {
-        const double product =
+        const double term =
             at(a, a_cols + t.gap, t.a_transposed, i, k) * at(b, b_cols + t.gap, t.b_transposed, k, j);
-        sum += product;
-        magnitude += std::fabs(product);
+        sum += term;
+        magnitude += std::fabs(term);
       }
       const float actual = c[i * stride + j];
       EXPECT_TRUE(
@@ -81,11 +84,26 @@ TEST(Gemm, AgreesWithSumsInDoubleForEveryTranspositionBetaAndStride) {
         for (const long gap : {0, 3})
           for (const auto& [rows, cols, depth] :
                {std::tuple{1L, 1L, 1L}, {3L, 32L, 5L}, {10L, 64L, 33L}, {17L, 31L, 70L}, {65L, 32L, 16L}})
-            check({rows, cols, depth, a_transposed, b_transposed, beta, gap});
+            check({rows, cols, depth, a_transposed, b_transposed, beta, gap}, &gemm);
+}
+
+TEST(Gemm, AgreesWithSumsInDoubleOnEveryTargetWithoutOneDnn) {
+  for_each_target([] {
+    for (const bool a_transposed : {false, true})
+      for (const bool b_transposed : {false, true})
+        for (const float beta : {0.0f, 1.0f})
+          for (const auto& [rows, cols, depth] : {std::tuple{1L, 1L, 1L},
+                                                  {3L, 32L, 5L},
+                                                  {10L, 64L, 33L},
+                                                  {17L, 31L, 70L},
+                                                  {6L, 200L, 16L},
+                                                  {4L, 8L, 0L}})
+            check({rows, cols, depth, a_transposed, b_transposed, beta, 3}, &plain_gemm);
+  });
 }
 
 TEST(Gemm, AddsUpThousandsOfTerms) {
-  check({5, 7, 3000, false, true, 1, 0});
+  for (const Gemm product : {&gemm, &plain_gemm}) check({5, 7, 3000, false, true, 1, 0}, product);
 }
 
 }  // namespace
