@@ -10,7 +10,7 @@ MOST_BYTES = 15_000_000
 # Libraries that may be inside: fmt (MIT), Highway (Apache-2.0), zlib (Zlib), zstd (BSD-3-Clause, at its user's choice).
 ALLOWED = {"libfmt", "libhwy", "libz", "libzstd"}
 # Whose licences go with them, and with what is compiled in.
-NOTICES = {"libfmt", "libhwy", "libzstd", "libkissfft", "nlohmann-json3", "libtomlplusplus", "nanobind", "robin-map"}
+NOTICES = {"libfmt", "libhwy", "libzstd", "libkissfft", "nlohmann-json3", "libtomlplusplus", "libprotozero", "nanobind", "robin-map"}
 TAG = re.compile(r"filigree_nn-[^-]+-(cp311-cp311|cp312-abi3)-manylinux_\d+_\d+_x86_64(\.manylinux\w+)*\.whl")
 
 

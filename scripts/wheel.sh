@@ -55,7 +55,7 @@ add_notices() {
   local licences package
   run "$env/bin/wheel" unpack --dest "$work/$kind" "$1"
   licences=$(echo "$work/$kind"/*/*.dist-info/licenses)
-  for package in libfmt-dev libhwy-dev libzstd-dev libkissfft-dev nlohmann-json3-dev libtomlplusplus-dev; do
+  for package in libfmt-dev libhwy-dev libzstd-dev libkissfft-dev nlohmann-json3-dev libtomlplusplus-dev libprotozero-dev; do
     cp "/usr/share/doc/$package/copyright" "$licences/${package%-dev}.txt"
   done
   cp "$env"/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE "$licences/nanobind.txt"

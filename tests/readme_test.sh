@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Pages show what the program prints: readme_test.sh PROGRAM SOURCE_DIR [--update]. Runs the commands of each block of
-# README.md and docs/TABLES.md that begins with "$ ", in one directory, and compares
+# README.md, docs/TABLES.md and docs/BRING.md that begins with "$ ", in one directory, and compares
 # what they print with what stands there, times, rates, shares and the machine aside; --update writes the real output into
 # the pages. Also compares docs/commands with the program's help.
 set -uo pipefail
@@ -22,12 +22,12 @@ percentages() { grep -v '^time ' | grep -oE -- '-?[0-9.]+ ?%' | tr -d ' %'; }
 masked() {
   sed -E -e 's/[0-9][0-9.,]* (µs|ms|s)\b/N s/g' \
     -e 's/[0-9.,N]+ +[kMGTP]?(connections|rows)\/s/N/g' -e 's/-?[0-9.]+ ?%/N %/g' -e 's/[▁▂▃▄▅▆▇█]+/CURVE/g' \
-    -e 's/^(machine +).*/\1M/' -e 's/(loss|speed-up) +[0-9.e×-]+/\1 N/g' -e 's/[0-9]+× by/N× by/' -e 's/\([0-9]+ wrong\)/(N wrong)/' \
+    -e 's/^(machine +).*/\1M/' -e 's/(loss|speed-up) +[0-9.e×-]+/\1 N/g' -e 's/[0-9]+× by/N× by/' -e 's/[0-9.]+ ×/N ×/g' -e 's/\([0-9]+ wrong\)/(N wrong)/' \
     -e 's/^[0-9],[0-9.e,-]+$/NUMBERS/' -e 's/^ +[0-9]+ +[0-9.]+ .*/EPOCH/' -e 's/^wrong .*/WRONG/' \
     -e 's/^(errors|R²) .*/\1 N/' -e 's/R² [0-9.]+/R² N/' -e 's/;[0-9.]+$/;N/' -e 's/ +/ /g' -e 's/ +$//'
 }
 
-for page in README.md docs/TABLES.md; do
+for page in README.md docs/TABLES.md docs/BRING.md; do
   rm -f "$work"/block-*
   awk -v out="$work/block" '/^```/ { if (inside) { inside = 0 } else { inside = 1; first = 1; next } }
     inside && first && /^\$ / { ++count; keep = 1 }

@@ -554,8 +554,10 @@ bool looks_like_onnx(std::span<const std::byte> bytes) try {
     return false;
   if (const std::int64_t version = reader.get_int64(); version < 1 || version > 1000) return false;
   if (bytes.size() < 3) return false;
+  if (bytes.size() > 8 && bytes[7] == std::byte{0} && bytes[8] == std::byte{'{'})
+    return false;  // safetensors
   const auto next = std::to_integer<unsigned>(bytes[2]);
-  return (next & 7) == 2 || (next & 7) == 0;
+  return next >> 3 != 0 && ((next & 7) == 2 || (next & 7) == 0);
 } catch (const protozero::exception&) {
   return false;
 }

@@ -89,8 +89,9 @@ Placement parse_tensor(const std::string& tensor, const JsonValue& description, 
     return candidate.name == dtype->text;
   });
   if (known == kDTypes.end()) {
-    fail("{}: dtype {}, but only F32, F64, I64, I32, U32, U16 and U8 are read", place,
-         in_quotes(dtype->text));
+    std::string names;
+    for (const DTypeFacts& each : kDTypes) names.append(names.empty() ? "" : ", ").append(each.name);
+    fail("{}: dtype {}, but only {} are read", place, in_quotes(dtype->text), names);
   }
   const Shape offsets = numbers(description, "data_offsets", place);
   if (offsets.size() != 2) fail("{}: {} data_offsets instead of 2", place, offsets.size());

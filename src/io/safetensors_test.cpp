@@ -142,8 +142,10 @@ TEST(Safetensors, RefusesBrokenDescriptions) {
   };
   EXPECT_EQ(one("1"), "file: tensor \"x\": its description is not a JSON object");
   EXPECT_EQ(one(R"({"shape":[2],"data_offsets":[0,2]})"), "file: tensor \"x\": dtype is not a string");
-  EXPECT_EQ(one(R"({"dtype":"BF16","shape":[1],"data_offsets":[0,2]})"),
-            "file: tensor \"x\": dtype \"BF16\", but only F32, F64, I64, I32, U32, U16 and U8 are read");
+  EXPECT_EQ(
+      one(R"({"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,2]})"),
+      "file: tensor \"x\": dtype \"F8_E4M3\", but only F32, F64, I64, I32, U32, U16, U8, F16, BF16, I8, "
+      "I16, BOOL are read");
   EXPECT_EQ(one(R"({"dtype":"U8","data_offsets":[0,2]})"),
             "file: tensor \"x\": shape is not an array of whole numbers");
   EXPECT_EQ(one(R"({"dtype":"U8","shape":[-2],"data_offsets":[0,2]})"),
