@@ -10,6 +10,7 @@
 namespace filigree::internal {
 
 DenseGemm::DenseGemm(Index n, int threads) : n_(n), threads_(threads) {
+  require_onednn();
   const auto size = static_cast<std::size_t>(n) * n;
   a_ = Buffer<float>(size);
   b_ = Buffer<float>(size);

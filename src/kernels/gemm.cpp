@@ -76,4 +76,9 @@ void gemm(long rows, long cols, long depth, const GemmMatrix& a, const GemmMatri
   if (status != dnnl_success) fail("oneDNN: the product of {}×{} and {}×{} failed", rows, depth, depth, cols);
 }
 
+void require_onednn() {
+  if (onednn().sgemm == nullptr)
+    fail("this is measured against oneDNN, but there is no {}; on Debian, install libdnnl2", FILIGREE_DNNL);
+}
+
 }  // namespace filigree::internal

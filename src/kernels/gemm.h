@@ -22,4 +22,7 @@ void gemm(long rows, long cols, long depth, const GemmMatrix& a, const GemmMatri
 void plain_gemm(long rows, long cols, long depth, const GemmMatrix& a, const GemmMatrix& b, float beta,
                 float* c, long c_stride);
 
+// Fails where oneDNN is not installed: for what is measured against it.
+void require_onednn();
+
 }  // namespace filigree::internal
