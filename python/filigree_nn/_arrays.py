@@ -44,6 +44,8 @@ def outputs_array(out):
     """The memory that outputs are written to, as a NumPy array."""
     if hasattr(out, "__dlpack__") and not isinstance(out, np.ndarray):
         out = _by_dlpack(out, "the memory of out")
+        if not out.flags.writeable:  # older versions of NumPy never write through DLPack
+            raise ValueError(f"out is memory that NumPy {np.__version__} may only read through DLPack; give it as an array")
     if not isinstance(out, np.ndarray) or out.dtype != np.float32 or out.ndim != 2 or not out.flags.writeable:
         raise ValueError("out is a writeable array of float32 with two dimensions")
     return out

@@ -9,6 +9,11 @@ from filigree_nn._arrays import dense_array
 from filigree_nn.training import Rows, TrainingData
 
 
+numpy_writes = pytest.mark.skipif(
+    not np.from_dlpack(np.zeros(1)).flags.writeable, reason="this NumPy only reads through DLPack"
+)
+
+
 class OnlyDLPack:
     """Offers the memory of an array, and nothing else of it."""
 
@@ -45,6 +50,7 @@ def test_rows_are_read(kind):
     assert np.shares_memory(dense_array(OnlyDLPack(x)), x) == (kind != np.int64)
 
 
+@numpy_writes
 def test_outputs_are_written():
     x = np.random.default_rng(1).normal(size=(40, 5)).astype(np.float32)
     memory = np.zeros((40, 8), np.float32)
@@ -68,6 +74,13 @@ def test_what_cannot_be_read_or_written_is_an_error():
         plan().run(OnlyDLPack(x[0]))
 
 
+def test_memory_that_may_only_be_read_is_said_to_be_so():
+    frozen = np.zeros((4, 3), np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="through DLPack"):
+        plan().run(np.zeros((4, 5), np.float32), OnlyDLPack(frozen))
+
+
 def test_training_reads_rows_targets_and_weights():
     x = np.random.default_rng(2).normal(size=(200, 5)).astype(np.float32)
     y = (x[:, 0] > 0).astype(np.int64)
@@ -78,6 +91,7 @@ def test_training_reads_rows_targets_and_weights():
     assert TrainingData(Rows(OnlyDLPack(x), OnlyDLPack(y)), "classes")._data.train_rows == 200
 
 
+@numpy_writes
 def test_tensors_of_torch_are_rows_and_outputs():
     torch = pytest.importorskip("torch")
     x = torch.randn(40, 5)

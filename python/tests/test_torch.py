@@ -6,6 +6,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+try:
+    from torch.func import functional_call
+except ImportError:  # before PyTorch 2.0
+    from torch.nn.utils.stateless import functional_call
+
 import filigree_nn as fn
 from filigree_nn.torch import Evolution, SparseLinear, from_torch, load_state_dict, sparsify, to_torch
 
@@ -38,8 +43,8 @@ def test_computes_what_a_dense_layer_of_its_weights_does(sparsity, shape):
 def test_gradients_agree_with_differences():
     layer = SparseLinear(6, 5, 0.5).double()
     x = torch.randn(4, 6, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda rows, weight, bias: functional_call(layer, {"weight": weight, "bias": bias}, rows),
-                                    (x, layer.weight, layer.bias))
+    of_parameters = lambda rows, weight, bias: functional_call(layer, {"weight": weight, "bias": bias}, rows)
+    assert torch.autograd.gradcheck(of_parameters, (x, layer.weight, layer.bias))
 
 
 @pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop])
