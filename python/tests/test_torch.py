@@ -14,11 +14,6 @@ except ImportError:  # before PyTorch 2.0
 import filigree_nn as fn
 from filigree_nn.torch import Evolution, SparseLinear, from_torch, load_state_dict, sparsify, to_torch
 
-try:
-    from torch.func import functional_call
-except ImportError:  # before PyTorch 2
-    from torch.nn.utils.stateless import functional_call
-
 
 @pytest.mark.parametrize("sparsity", [0.0, 0.5, 0.9, 0.99])
 @pytest.mark.parametrize("shape", [(7,), (1, 7), (33, 7), (2, 5, 7)])
