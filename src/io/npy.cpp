@@ -255,6 +255,33 @@ std::vector<float> read_integers(Source& source, const Header& header) {
 
 NpyArray read_values_of(Source& source, const Header& header);
 
+// Calls use(T{}) for the type of the elements.
+template <typename Use>
+void with_type(Element element, const Use& use) {
+  switch (element) {
+    case Element::u8:
+      return use(std::uint8_t{});
+    case Element::i8:
+      return use(std::int8_t{});
+    case Element::u16:
+      return use(std::uint16_t{});
+    case Element::i16:
+      return use(std::int16_t{});
+    case Element::u32:
+      return use(std::uint32_t{});
+    case Element::i32:
+      return use(std::int32_t{});
+    case Element::u64:
+      return use(std::uint64_t{});
+    case Element::i64:
+      return use(std::int64_t{});
+    case Element::f32:
+      return use(float{});
+    case Element::f64:
+      return use(double{});
+  }
+}
+
 // A few rows' worth of elements at a time, each as what it is stored as.
 template <typename From, typename To>
 Buffer<To> stream_values(Source& source, const Header& header, std::uint64_t in_memory) {
@@ -295,40 +322,12 @@ NpyRows read_npy_rows(Source source, std::uint64_t in_memory) {
     rows.floats = buffer_of(array.floats);
     return rows;
   }
-  const auto as_floats = [&]<typename From>(From) {
-    rows.floats = stream_values<From, float>(source, header, in_memory);
-  };
-  switch (header.element) {
-    case Element::u8:
-      rows.bytes = stream_values<std::uint8_t, std::uint8_t>(source, header, in_memory);
-      break;
-    case Element::f32:
-      as_floats(float{});
-      break;
-    case Element::f64:
-      as_floats(double{});
-      break;
-    case Element::i8:
-      as_floats(std::int8_t{});
-      break;
-    case Element::u16:
-      as_floats(std::uint16_t{});
-      break;
-    case Element::i16:
-      as_floats(std::int16_t{});
-      break;
-    case Element::u32:
-      as_floats(std::uint32_t{});
-      break;
-    case Element::i32:
-      as_floats(std::int32_t{});
-      break;
-    case Element::u64:
-      as_floats(std::uint64_t{});
-      break;
-    case Element::i64:
-      as_floats(std::int64_t{});
-      break;
+  if (header.element == Element::u8) {
+    rows.bytes = stream_values<std::uint8_t, std::uint8_t>(source, header, in_memory);
+  } else {
+    with_type(header.element, [&]<typename From>(From) {
+      rows.floats = stream_values<From, float>(source, header, in_memory);
+    });
   }
   return rows;
 }
@@ -342,40 +341,20 @@ namespace {
 NpyArray read_values_of(Source& source, const Header& header) {
   NpyArray array;
   array.shape = header.shape;
-  switch (header.element) {
-    case Element::u8:
-      array.bytes = read_elements<std::uint8_t>(source, header);
-      break;
-    case Element::f32:
-      array.floats = read_elements<float>(source, header);
-      break;
-    case Element::f64: {
-      const std::vector<double> wide = read_elements<double>(source, header);
-      array.floats.assign(wide.begin(), wide.end());
-      break;
-    }
-    case Element::i8:
-      array.floats = read_integers<std::int8_t>(source, header);
-      break;
-    case Element::u16:
-      array.floats = read_integers<std::uint16_t>(source, header);
-      break;
-    case Element::i16:
-      array.floats = read_integers<std::int16_t>(source, header);
-      break;
-    case Element::u32:
-      array.floats = read_integers<std::uint32_t>(source, header);
-      break;
-    case Element::i32:
-      array.floats = read_integers<std::int32_t>(source, header);
-      break;
-    case Element::u64:
-      array.floats = read_integers<std::uint64_t>(source, header);
-      break;
-    case Element::i64:
-      array.floats = read_integers<std::int64_t>(source, header);
-      break;
+  if (header.element == Element::u8) {
+    array.bytes = read_elements<std::uint8_t>(source, header);
+    return array;
   }
+  with_type(header.element, [&]<typename From>(From) {
+    if constexpr (std::is_same_v<From, float>) {
+      array.floats = read_elements<float>(source, header);
+    } else if constexpr (std::is_floating_point_v<From>) {
+      const std::vector<From> wide = read_elements<From>(source, header);
+      array.floats.assign(wide.begin(), wide.end());
+    } else {
+      array.floats = read_integers<From>(source, header);
+    }
+  });
   return array;
 }
 
