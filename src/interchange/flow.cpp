@@ -222,6 +222,13 @@ bool Flow::is_one_minus(const Flow& other) const {
          scale_of(0) == -other.scale_of(0) && shift_of(0) == 1 - other.shift_of(0);
 }
 
+bool Flow::same(const Flow& other) const {
+  const auto equal_layers = [](const LayerPointer& a, const LayerPointer& b) { return a == b || *a == *b; };
+  return open_ == other.open_ && bias_ == other.bias_ && source_ == other.source_ && scale_ == other.scale_ &&
+         shift_ == other.shift_ && scaling_ == other.scaling_ &&
+         std::ranges::equal(done_, other.done_, equal_layers);
+}
+
 Network Flow::network(const std::string& name, NetworkFacts facts) const {
   const Flow end = open_ != nullptr || !plain() || done_.empty() ? closed(Activation::identity) : *this;
   facts.scaling = end.scaling_;

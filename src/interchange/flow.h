@@ -45,6 +45,8 @@ class Flow {
   Flow selected(const std::vector<Index>& from) const;
   // Of a value that is another one, scaled: does this hold 1 − it? (as the first of two classes has it)
   bool is_one_minus(const Flow& other) const;
+  // Do both compute the same, layer by layer?
+  bool same(const Flow& other) const;
 
   // The network, its facts besides the scaling left to the caller. Throws Error if there are no layers.
   Network network(const std::string& name, NetworkFacts facts) const;

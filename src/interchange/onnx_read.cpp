@@ -327,6 +327,25 @@ class GraphReader {
     return done(type == "Max" ? x.flow->clipped(bound, kInfinity) : x.flow->clipped(-kInfinity, bound));
   }
 
+  // Is each value larger than a number? Of use for one thing: exporters of PyTorch write softplus as itself
+  // up to a threshold and as the value above, where both are the same.
+  Value larger(const OnnxNode&, Inputs inputs) {
+    Value x = needs_flow(*inputs[0]);
+    x.factor = single(needs_constant(inputs, 1, "bound"), "bound");
+    x.kind = Value::Kind::large;
+    return x;
+  }
+  Value chosen_by_size(const OnnxNode&, Inputs inputs) {
+    constexpr double kAlike = 17;  // log(1 + exp(−17)) is less than the rounding of 17 in 32 bits
+    if (inputs.size() == 3 && inputs[1] != nullptr && inputs[2] != nullptr &&
+        inputs[0]->kind == Value::Kind::large && inputs[0]->factor >= kAlike) {
+      const Value &sums = needs_flow(*inputs[1]), &curve = needs_flow(*inputs[2]);
+      if (inputs[0]->flow->same(*sums.flow) && sums.flow->activated(Activation::softplus).same(*curve.flow))
+        return curve;
+    }
+    fail("a choice between values that is no softplus: it is not computed here");
+  }
+
   // ---- shapes
 
   Value shape_change(const OnnxNode& node, Inputs inputs) {
@@ -622,6 +641,8 @@ class GraphReader {
         {"HardSigmoid", of(&GraphReader::activation)},
         {"Tanh", of(&GraphReader::activation)},
         {"Softplus", of(&GraphReader::activation)},
+        {"Greater", of(&GraphReader::larger)},
+        {"Where", of(&GraphReader::chosen_by_size)},
         {"Max", of(&GraphReader::activation)},
         {"Min", of(&GraphReader::activation)},
         {"Flatten", of(&GraphReader::shape_change)},
@@ -664,6 +685,7 @@ class GraphReader {
           return 1;
         case Value::Kind::constant:
         case Value::Kind::scale:
+        case Value::Kind::large:
         case Value::Kind::failed:
           break;
       }

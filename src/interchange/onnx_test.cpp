@@ -153,6 +153,18 @@ TEST(Onnx, ClipsWithAnyLimits) {
   EXPECT_EQ(network.layer(0).activation, ActivationFunction(Activation::relu, 6));
 }
 
+TEST(Onnx, KnowsTheSoftplusOfPyTorch) {
+  const auto graph = [](float threshold) {
+    return first_layer({node("Softplus", {"h"}, {"s"}), node("Greater", {"h", "t"}, {"g"}),
+                        node("Where", {"g", "h", "s"}, {"y"})},
+                       {floats("t", {}, {threshold})});
+  };
+  const Network network = network_of(graph(20));
+  ASSERT_EQ(network.layers(), 1);
+  EXPECT_TRUE(network.layer(0).activation.is(Activation::softplus));
+  EXPECT_NE(refusal(graph(3)).find("no softplus"), std::string::npos);
+}
+
 TEST(Onnx, FollowsShapes) {
   // 2 × 3 images: turned, flattened, scaled; the first product takes columns first.
   Graph graph{{node("Transpose", {"x"}, {"t"}, {attribute("perm", std::vector<std::int64_t>{0, 2, 1})}),

@@ -30,6 +30,7 @@ struct Value {
     probabilities,  // of a flow that holds what they are made of
     label,          // the class that is chosen by them
     scale,          // of integers that are made of each batch anew: `factor` times an unknown one
+    large,          // whether each number of a flow is larger than `factor`
     failed,         // something that cannot be computed here
   };
   Kind kind = Kind::failed;
