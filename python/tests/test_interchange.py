@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 
 import filigree_nn as fn
+from filigree_nn.keras import from_keras
 
 
 def network(scaled=True):
@@ -85,3 +86,48 @@ def test_onnx_runtime_agrees(tmp_path, sparse):
     outputs = before.compile().run(x)
     bound = 64 * 2.0**-24 * (1 + np.abs(outputs).max())
     assert np.abs(found - before.compile().predict_proba(x)).max() <= bound
+
+
+class KerasLayer:
+    """What a layer of Keras offers."""
+
+    def __init__(self, weights=(), **config):
+        self.weights, self.config, self.name = list(weights), config, "layer"
+
+    def get_weights(self):
+        return self.weights
+
+    def get_config(self):
+        return self.config
+
+
+def keras_model(*layers):
+    """Layers by the names of their kinds."""
+    made = [type(kind, (KerasLayer,), {})(weights, **config) for kind, weights, config in layers]
+    return type("Model", (), {"layers": made})()
+
+
+def test_layers_of_keras_are_folded():
+    generator = np.random.default_rng(6)
+    kernels = [generator.normal(size=shape) for shape in ((5, 4), (4, 3))]
+    biases = [generator.normal(size=n) for n in (4, 3)]
+    norm = [generator.uniform(0.5, 2, size=4) for _ in range(4)]
+    network = from_keras(keras_model(
+        ("InputLayer", (), {}),
+        ("Dense", (kernels[0], biases[0]), {"activation": "linear"}),
+        ("BatchNormalization", norm, {"epsilon": 0.01}),
+        ("ReLU", (), {"max_value": 2.0, "negative_slope": 0.0}),
+        ("Dropout", (), {}),
+        ("BatchNormalization", norm, {"epsilon": 0.01}),
+        ("Dense", (kernels[1], biases[1]), {"activation": "softmax"}),
+    ))
+    gamma, beta, mean, variance = norm
+    normal = lambda z: (z - mean) / np.sqrt(variance + 0.01) * gamma + beta
+    x = generator.normal(size=(30, 5)).astype(np.float32)
+    expected = normal(np.clip(normal(x @ kernels[0] + biases[0]), 0, 2)) @ kernels[1] + biases[1]
+    assert np.abs(network.compile().run(x) - expected).max() <= 64 * 2.0**-24 * (1 + np.abs(expected).max())
+    assert network.loss == "cross-entropy"
+    with pytest.raises(ValueError, match="Conv2D is not computed here"):
+        from_keras(keras_model(("Conv2D", (), {})))
+    with pytest.raises(ValueError, match="swish is not computed here"):
+        from_keras(keras_model(("Dense", (kernels[0],), {"activation": "swish"})))

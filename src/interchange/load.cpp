@@ -90,7 +90,7 @@ Imported read_any(const fs::path& path, const ImportOptions& options) {
       fail("{}: files of torch.save are read in Python alone: filigree_nn.torch.load_state_dict",
            path.string());
     if (name.ends_with(".keras"))
-      fail("{}: files of Keras are read in Python: filigree_nn.from_keras", path.string());
+      fail("{}: files of Keras are read in Python: filigree_nn.keras.from_keras", path.string());
     return read_matrices({path}, options);
   }
   if (begins_with(seen, kMarket)) return read_matrices({path}, options);
