@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <protozero/pbf_reader.hpp>
 #include <utility>
@@ -13,7 +14,6 @@
 #include "base/error.h"
 #include "interchange/half.h"
 #include "io/message_text.h"
-#include "io/source.h"
 
 namespace filigree::internal {
 
@@ -171,16 +171,17 @@ class Outside {
     if (length != wanted)
       fail("tensor {} takes {} bytes, but {} are to be read from {}", in_quotes(tensor.name), wanted, length,
            in_quotes(found->second));
-    Source source(file);
-    if (!source.size() || offset > *source.size() || length > *source.size() - offset)
-      fail("tensor {}: {} bytes from byte {} of {}, which has {}", in_quotes(tensor.name), length, offset,
-           in_quotes(found->second), source.size().value_or(0));
-    for (std::uint64_t left = offset; left > 0;) {
-      std::array<std::byte, 1 << 16> skipped;
-      left -= source.read(std::span(skipped).first(std::min<std::uint64_t>(left, skipped.size())));
-    }
+    // As it lies there: no tensor is a compressed file, whatever its first bytes are.
+    std::ifstream stream(file, std::ios::binary);
+    std::error_code status;
+    const std::uint64_t size = std::filesystem::file_size(file, status);
+    if (!stream || status || offset > size || length > size - offset)
+      fail("tensor {}: {} bytes from byte {} of {}, which {}", in_quotes(tensor.name), length, offset,
+           in_quotes(found->second), !stream || status ? "cannot be read" : fmt::format("has {}", size));
     std::vector<std::byte> result(length);
-    source.read_exactly(result, "tensor " + tensor.name);
+    stream.seekg(static_cast<std::streamoff>(offset));
+    if (!stream.read(reinterpret_cast<char*>(result.data()), static_cast<std::streamsize>(length)))
+      fail("tensor {}: {} cannot be read", in_quotes(tensor.name), in_quotes(found->second));
     return result;
   }
 

@@ -337,6 +337,11 @@ TEST(Onnx, RefusesDamageAndPromises) {
   const Graph beside{{node("MatMul", {"x", "w"}, {"y"})}, {outside("weights.bin")}};
   put_file(dir / "model.onnx", beside.bytes());
   EXPECT_EQ(load(path).inputs(), 3);
+  put_file(dir / "weights.bin", "\x1f\x8b" + std::string(10, '\1'));  // begins as a compressed file does
+  EXPECT_EQ(load(path).layer(0).value.size(), 3u);
+  put_file(dir / "weights.bin", "short");
+  EXPECT_NE(error_of([&] { (void)load(path); }).find("12 bytes from byte 0 of \"weights.bin\", which has 5"),
+            std::string::npos);
   const std::string whole = first_layer({node("Relu", {"h"}, {"y"})}).bytes();
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(error_of([&] { (void)read(whole.substr(0, size)); }), "") << size;
