@@ -2,7 +2,6 @@
 """A small transformer that learns to continue text, with dense and with 90 % sparse feed-forward blocks."""
 
 import random
-import time
 
 try:
     import torch
@@ -46,18 +45,16 @@ def loss_of(model, starts, data):
 def learn(name, model, train, test):
     optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3)
     evolution = Evolution(model, optimizer, rule="rigl", every=20, steps=STEPS) if name == "sparse" else None
-    started = time.perf_counter()
     for _ in range(STEPS):
         optimizer.zero_grad()
         loss_of(model, torch.randint(len(train) - LENGTH - 1, (BATCH,)), train).backward()
         optimizer.step()
         if evolution is not None:
             evolution.step()
-    seconds = time.perf_counter() - started
     with torch.no_grad():
         loss = loss_of(model, range(0, len(test) - LENGTH - 1, LENGTH), test).item()
     weights = sum(each.numel() for of, each in model.blocks.named_parameters() if ".linear" in of and of.endswith(".weight"))
-    print(f"{name:6}  {weights:7,} feed-forward weights, loss {loss:.3f} per character of new text, {seconds:.1f} s", flush=True)
+    print(f"{name:6}  {weights:7,} feed-forward weights, loss {loss:.3f} per character of new text", flush=True)
 
 
 def goes_on(model, start, letters, count):
