@@ -3,7 +3,7 @@
 # Runs the tests of the Python package: python_test.sh BUILD SOURCE PYTHON all|torch|asan [RUNTIME].
 #   all    every test, and the examples of the docstrings
 #   torch  what is about PyTorch, and the core with the NumPy and SciPy that it came with; skipped without FILIGREE_ALL
-#   asan   every test with AddressSanitizer's RUNTIME loaded first, without the scripts of examples/
+#   asan   every test with AddressSanitizer's RUNTIME loaded first, without those that start other programs
 set -euo pipefail
 build=$1 source=$2 python=$3 what=$4
 export PYTHONPATH=$build/python
@@ -16,7 +16,7 @@ case "$what" in
     "$python" -c 'import torch, filigree_nn.torch; print("PyTorch", torch.__version__)'  # a missing one is no skip
     ;;
   asan)
-    options+=(--doctest-ignore-import-errors "--ignore-glob=*examples*" --capture=sys)  # reports are written past Python
+    options+=(--doctest-ignore-import-errors "--ignore-glob=*examples*" "--ignore-glob=*bench*" --capture=sys)  # reports are written past Python
     # Exceptions are thrown through the run-time library, which needs C++'s own from the start. Python never frees all.
     export LD_PRELOAD="$5 $("${CXX:-g++}" -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
     ;;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interchange/onnx_model.h"
 
+namespace filigree::internal {
+struct WrongField {};  // of another type than its number says
+}  // namespace filigree::internal
+// protozero takes that for a mistake of the program; here it is one of the file.
+#define protozero_assert(holds) ((holds) ? static_cast<void>(0) : throw filigree::internal::WrongField())
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -543,6 +549,8 @@ OnnxModel parse_onnx(std::span<const std::byte> bytes, const std::string& name,
                               Outside(directory));
   } catch (const protozero::exception& error) {
     fail("{}: not an ONNX model, or a damaged one ({})", name, error.what());
+  } catch (const WrongField&) {
+    fail("{}: not an ONNX model, or a damaged one (a field is of another type than its number says)", name);
   } catch (const Error& error) {
     fail("{}: {}", name, error.what());
   }

@@ -346,6 +346,10 @@ TEST(Onnx, RefusesDamageAndPromises) {
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(error_of([&] { (void)read(whole.substr(0, size)); }), "") << size;
   EXPECT_NE(error_of([&] { (void)read(std::string(100, '\xff')); }), "");
+  const Message wrong = Message().whole(1, 8).message(
+      7, Message().message(1, Message().whole(3, 5)));  // a name that is a number
+  EXPECT_NE(error_of([&] { (void)read(wrong.text()); }).find("another type than its number says"),
+            std::string::npos);
 }
 
 TEST(Onnx, ModelFilesAreNoOnnxWhateverTheirLength) {

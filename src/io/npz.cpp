@@ -155,7 +155,11 @@ class Arrays {
 
   bool has(const char* key) const { return entry_.contains(key); }
   const std::map<std::string, const Entry*>& all() const { return entry_; }
-  std::vector<std::byte> contents(const std::string& key) { return archive_.contents(*entry_.at(key)); }
+  std::vector<std::byte> contents(const std::string& key) {
+    const auto found = entry_.find(key);
+    if (found == entry_.end()) fail("{}: there is no array {}", name_, key);
+    return archive_.contents(*found->second);
+  }
 
   // Calls read(Source) for what is called `key`.
   template <typename Read>
@@ -249,8 +253,10 @@ class SparseArrays {
     const std::string form = letters_of(arrays_.contents("format"));
     if (form.ends_with("coo")) {
       const std::vector<Offset> rows = integers("row"), columns = integers("col");
+      if (rows.size() != columns.size())
+        fail("{}: {} rows and {} columns of entries", name_, rows.size(), columns.size());
       values("data", rows.size());
-      for (std::size_t e = 0; e < rows.size(); ++e) add(rows[e], columns.at(e), value_[e]);
+      for (std::size_t e = 0; e < rows.size(); ++e) add(rows[e], columns[e], value_[e]);
     } else if (form.ends_with("csr") || form.ends_with("csc")) {
       compressed(form.ends_with("csc"));
     } else if (form.ends_with("bsr")) {
@@ -262,12 +268,8 @@ class SparseArrays {
   }
 
  private:
-  std::vector<Offset> integers(const char* key) {
-    if (!arrays_.has(key)) fail("{}: there is no array {}", name_, key);
-    return arrays_.read(key, read_npy_integers);
-  }
+  std::vector<Offset> integers(const char* key) { return arrays_.read(key, read_npy_integers); }
   void values(const char* key, std::size_t count) {
-    if (!arrays_.has(key)) fail("{}: there is no array {}", name_, key);
     NpyArray array = arrays_.read(key, read_npy);
     shape_ = array.shape;
     value_ = floats_of(std::move(array));

@@ -60,7 +60,7 @@ void PlainGemm(long rows, long cols, long depth, const GemmMatrix& a, const Gemm
       const float* from[kGemmRows];
       for (long i = 0; i < kGemmRows; ++i) {
         const long row = i < count ? r + i : r;
-        from[i] = a.transposed ? a.data + row : a.data + row * a.stride;
+        from[i] = depth == 0 ? a.data : a.transposed ? a.data + row : a.data + row * a.stride;
       }
       GemmStretch(d, count, width, depth, from, a.transposed ? a.stride : 1, packed.data(), beta,
                   c + r * c_stride + first, c_stride);
