@@ -16,7 +16,8 @@ case "$what" in
     "$python" -c 'import torch, filigree_nn.torch; print("PyTorch", torch.__version__)'  # a missing one is no skip
     ;;
   asan)
-    options+=(--doctest-ignore-import-errors "--ignore-glob=*examples*" "--ignore-glob=*bench*" --capture=sys)  # reports are written past Python
+    options+=(--doctest-ignore-import-errors "--ignore=$source/python/tests/test_examples.py"
+      "--ignore=$source/python/tests/test_bench.py" --capture=sys)  # reports are written past Python
     # Exceptions are thrown through the run-time library, which needs C++'s own from the start. Python never frees all.
     export LD_PRELOAD="$5 $("${CXX:-g++}" -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc
     ;;
