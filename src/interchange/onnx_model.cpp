@@ -5,6 +5,7 @@ namespace filigree::internal {
 struct WrongField {};  // of another type than its number says
 }  // namespace filigree::internal
 // protozero takes that for a mistake of the program; here it is one of the file.
+// NOLINTNEXTLINE(readability-identifier-naming)
 #define protozero_assert(holds) ((holds) ? static_cast<void>(0) : throw filigree::internal::WrongField())
 
 #include <algorithm>

@@ -143,7 +143,7 @@ class GraphReader {
   }
 
   [[noreturn]] static Value unsupported(const OnnxNode& node) {
-    static const std::map<std::string_view, const char*> kAdvice = {
+    static const std::map<std::string_view, const char*> known_advice = {
         {"Conv", "convolutions are not computed here: only multi-layer perceptrons are"},
         {"ConvTranspose", "convolutions are not computed here: only multi-layer perceptrons are"},
         {"MaxPool", "pooling belongs to convolutions, which are not computed here"},
@@ -162,8 +162,8 @@ class GraphReader {
         {"Gelu", "known activations are Relu, LeakyRelu, Clip, Sigmoid, Tanh and Softplus"},
         {"Mish", "known activations are Relu, LeakyRelu, Clip, Sigmoid, Tanh and Softplus"},
         {"HardSwish", "known activations are Relu, LeakyRelu, Clip, Sigmoid, Tanh and Softplus"}};
-    const auto advice = kAdvice.find(node.type);
-    if (advice != kAdvice.end()) fail("{}", advice->second);
+    const auto advice = known_advice.find(node.type);
+    if (advice != known_advice.end()) fail("{}", advice->second);
     fail("this operator{} is not known here; docs/BRING.md lists those that are",
          node.domain.empty() ? "" : fmt::format(" of the domain {}", in_quotes(node.domain)));
   }
@@ -615,7 +615,7 @@ class GraphReader {
     const auto plain = [](Value (*function)(const OnnxNode&, Inputs)) -> Operator {
       return [function](GraphReader&, const OnnxNode& node, Inputs inputs) { return function(node, inputs); };
     };
-    static const std::map<std::string_view, Operator> kOperators = {
+    static const std::map<std::string_view, Operator> known = {
         {"Gemm", of(&GraphReader::gemm)},
         {"MatMul",
          [](GraphReader& reader, const OnnxNode&, Inputs inputs) {
@@ -668,7 +668,7 @@ class GraphReader {
         {"Gather", of(&GraphReader::looked_up)},
         {"Concat", of(&GraphReader::two_classes)},
     };
-    return kOperators;
+    return known;
   }
 
   // The output that says most: probabilities, then numbers, then a class; names may come from another.

@@ -35,7 +35,8 @@ std::string tensor(const std::string& name, const std::vector<std::int64_t>& dim
   return text;
 }
 
-std::string floats(const std::string& name, std::span<const float> values, std::vector<std::int64_t> dims) {
+std::string floats(const std::string& name, std::span<const float> values,
+                   const std::vector<std::int64_t>& dims) {
   return tensor(name, dims, OnnxType::float32, bytes_of(values));
 }
 
@@ -78,8 +79,8 @@ class GraphWriter {
   }
 
   std::string constant(const std::string& name, std::span<const float> values,
-                       std::vector<std::int64_t> dims) {
-    constants_.push_back(floats(name, values, std::move(dims)));
+                       const std::vector<std::int64_t>& dims) {
+    constants_.push_back(floats(name, values, dims));
     return name;
   }
 

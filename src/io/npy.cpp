@@ -144,7 +144,7 @@ Header read_header(Source& source) {
   const std::size_t got = source.read(std::as_writable_bytes(std::span(start)));
   if (got < start.size() || std::string_view(start.data(), kMagic.size()) != kMagic)
     fail("{}: not an npy file", source.name());
-  const int major = start[6], minor = start[7];
+  const auto major = static_cast<unsigned char>(start[6]), minor = static_cast<unsigned char>(start[7]);
   if (major < 1 || major > 3 || minor != 0)
     fail("{}: npy version {}.{}, but 1.0 to 3.0 are read", source.name(), major, minor);
   std::array<unsigned char, 4> length_bytes = {};

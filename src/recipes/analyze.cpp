@@ -54,6 +54,7 @@ std::vector<double> in_turns(const std::vector<std::function<void()>>& calls, do
     }
   }
   std::vector<double> medians;
+  medians.reserve(times.size());
   for (std::vector<double>& each : times) medians.push_back(median(std::move(each)));
   return medians;
 }
@@ -221,6 +222,7 @@ double dense_rate(double seconds, const Observer& observer) {
   constexpr long kSide = 512;
   const Buffer<float> a = random_floats(kSide * kSide, 1), b = random_floats(kSide * kSide, 2);
   std::vector<Buffer<float>> results;
+  results.reserve(static_cast<std::size_t>(threads()));
   for (int t = 0; t < threads(); ++t) results.emplace_back(kSide * kSide);
   const std::vector<double> time = in_turns(
       {[&] {
