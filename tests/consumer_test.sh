@@ -33,7 +33,7 @@ done
 
 # What ./run installs has the static library alone: pkg-config then names all that it links.
 mkdir "$work/alone" "$work/lonely"
-cmake -S "$source" -B "$work/lonely" -DBUILD_SHARED_LIBS=OFF -DFILIGREE_PROGRAM=OFF -DFILIGREE_CUDA=OFF > "$work/log"
+cmake -S "$source" -B "$work/lonely" -G Ninja -DBUILD_SHARED_LIBS=OFF -DFILIGREE_PROGRAM=OFF -DFILIGREE_CUDA=OFF > "$work/log"
 cp "$libraries/libfiligree.a" "$work/alone"
 sed "s|^libdir=.*|libdir=$work/alone|; s|^includedir=.*|includedir=$prefix/include|" "$work/lonely/filigree.pc" > "$work/alone/filigree.pc"
 ${CXX:-c++} -std=c++20 "$source/tests/consumer/main.cpp" -o "$work/pkg" $(PKG_CONFIG_PATH=$work/alone pkg-config --cflags --libs filigree)
