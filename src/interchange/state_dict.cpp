@@ -275,9 +275,9 @@ class StateDict {
     std::vector<double> zeros = {0};
     if (const auto zero = module.find("weight_zero_point"); zero != module.end())
       zeros = numbers_of(*zero->second);
-    for (const std::vector<double>* const each : {&scales, static_cast<const std::vector<double>*>(&zeros)})
-      if (each->size() != 1 && std::ssize(*each) != weights.rows)
-        fail("{} scales or zero points for {} outputs", each->size(), weights.rows);
+    for (const std::size_t count : {scales.size(), zeros.size()})
+      if (count != 1 && count != static_cast<std::size_t>(weights.rows))
+        fail("{} scales or zero points for {} outputs", count, weights.rows);
     for (Index r = 0; r < weights.rows; ++r)
       for (Offset e = weights.row_begin[r]; e < weights.row_begin[r + std::size_t{1}]; ++e)
         weights.value[e] =

@@ -271,7 +271,6 @@ class SparseArrays {
   std::vector<Offset> integers(const char* key) { return arrays_.read(key, read_npy_integers); }
   void values(const char* key, std::size_t count) {
     NpyArray array = arrays_.read(key, read_npy);
-    shape_ = array.shape;
     value_ = floats_of(std::move(array));
     if (value_.size() != count) fail("{}: {} values for {} entries", name_, value_.size(), count);
   }
@@ -321,7 +320,6 @@ class SparseArrays {
   const std::string& name_;
   CooMatrix matrix_;
   std::vector<float> value_;
-  std::vector<std::uint64_t> shape_;
 };
 
 }  // namespace

@@ -253,7 +253,7 @@ double copy_rate(double seconds, const Observer& observer) {
 
 LayerAnalysis analyze_layer(const Network& network, Index l, const AnalyzeOptions& options,
                             const Analysis& machine, const Observer& observer) {
-  const LayerPointer layer = all_layers(network)[l];
+  const LayerPointer layer = network.parts().layers->layer(l);  // the others need not be made for it
   const LayerInfo info = layer_info(network, l);
   const SparseLayer sparse(*layer);
   const DenseLayer dense(*layer);
